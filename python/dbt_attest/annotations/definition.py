@@ -1,0 +1,116 @@
+"""One definition as it is recorded, and its two hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One owner and the days it is one, both inclusive; None is open."""
+
+    name: str
+    effective_from: date | None = None
+    effective_to: date | None = None
+
+
+class Alias(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One other name of the entity and the days it is one, both inclusive; None is open."""
+
+    alias: str
+    language: str | None = None
+    effective_from: date | None = None
+    effective_to: date | None = None
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one place says about one version of one entity: a row of `assertions` before it is recorded.
+
+    The fields are the columns of that table (`models/evidence.yml` describes them), except those the recorder
+    adds. Dates are days, `effective_to` inclusive; `declared_recorded_at` is UTC. `models` and `sources` are
+    unique_ids, None where nothing is declared. Two fields are no columns: `annotated` (an annotation and not
+    only dbt states it) and `rules_taken` (rules of attest.yml contributed something else than permissions).
+    """
+
+    entity_id: str
+    evidence_id: str
+    content_hash: str = ""
+    state_hash: str = ""
+    package_name: str | None
+    node_id: str | None
+    file: str
+    names: list[str]
+    entity_type: str
+    version: str
+    status: str
+    authority: str | None
+    approved_by: str | None
+    approved_at: date | None
+    effective_from: date | None
+    effective_to: date | None
+    date_basis: str | None
+    declared_recorded_at: datetime | None
+    corrects: str | None
+    owners: list[Owner]
+    grain: str | None
+    title: str | None
+    definition: str | None
+    supersedes: list[str]
+    superseded_by: list[str]
+    links_elsewhere: bool
+    describes: str | None
+    models: list[str] | None
+    sources: list[str] | None
+    permissions: list[str]
+    permissions_from: str
+    aliases: list[Alias]
+    scope: dict[str, str]
+    certified_until: date | None
+    last_verified: date | None
+    annotated: bool
+    rules_taken: bool
+
+
+_PERMISSION = ("permissions", "permissions_from")
+_NO_STATE = frozenset({*_PERMISSION, "content_hash", "state_hash", "annotated", "rules_taken"})
+# Where it stands, who may see it, and the edit itself are not part of what a definition says.
+_NO_CONTENT = frozenset(
+    {"package_name", "node_id", "file", "names", "corrects", "declared_recorded_at", "links_elsewhere"}
+)
+_FIELDS = Definition.__struct_fields__
+_STATE = tuple(field for field in _FIELDS if field not in _NO_STATE)
+_CONTENT = tuple(field for field in _STATE if field not in _NO_CONTENT)
+# An empty list means something else than none here: declared to rest on nothing.
+_EMPTY_SPEAKS = frozenset({"models", "sources"})
+
+
+def hashed(definition: Definition, declared: dict[str, list[str]]) -> Definition:
+    """The definition with its hashes.
+
+    `declared` is `models` and `sources` as they were written: what a definition says does not change when
+    dbt's newest version of a model does.
+    """
+    values: dict[str, Any] = msgspec.to_builtins(definition)
+    content = _sha256({field: declared.get(field, values[field]) for field in _CONTENT})
+    state = _sha256({**{field: values[field] for field in _STATE}, "content_hash": content})
+    return msgspec.structs.replace(definition, content_hash=content, state_hash=state)
+
+
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
+def _sha256(values: dict[str, Any]) -> str:
+    """SHA-256 of canonical JSON: keys sorted, UTF-8, nothing where nothing is said.
+
+    Leaving out what is empty keeps the hashes of old definitions when the contract gains a key.
+    """
+    said = {
+        key: value
+        for key, value in values.items()
+        if value is not None and (value not in ([], {}) or key in _EMPTY_SPEAKS)
+    }
+    return hashlib.sha256(_canonical(said).encode()).hexdigest()

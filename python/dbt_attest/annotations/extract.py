@@ -1,0 +1,85 @@
+"""From artifacts to definitions: the whole annotation contract of one collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from dbt_attest.annotations.definition import Definition
+from dbt_attest.annotations.documents import Document
+from dbt_attest.annotations.drafting import Draft, draft
+from dbt_attest.annotations.inheritance import entries
+from dbt_attest.annotations.links import linked
+from dbt_attest.annotations.path_rules import PathRules
+from dbt_attest.annotations.place import Place, Report
+from dbt_attest.annotations.project_file import ProjectFile
+from dbt_attest.annotations.statements import statements
+from dbt_attest.artifacts import Edge, Finding, Manifest, edges, sorted_findings
+from dbt_attest.errors import AnnotationErrors
+
+
+class Extraction(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one collection states.
+
+    `definitions` are sorted by entity and evidence_id; `edges` are dbt's own.
+    """
+
+    definitions: list[Definition]
+    findings: list[Finding]
+    edges: list[Edge]
+
+
+def extract(manifest: Manifest, project_file: ProjectFile, documents: Iterable[Document] = ()) -> Extraction:
+    """The definitions of a manifest, a project file and documents.
+
+    Raises AnnotationErrors with every problem of all of them; then nothing is to be recorded.
+    """
+    report = Report()
+    rules = PathRules(project_file.rules)
+    drafts: list[Draft] = []
+    for statement in statements(manifest, documents, report):
+        defaults = rules.defaults(statement.rule_path)
+        for entry in entries(statement.place, statement.block, defaults):
+            drafts.append(draft(statement, entry, defaults, project_file.owner_precedence))
+    _refuse_duplicates(drafts, report)
+    if report.problems:
+        raise AnnotationErrors(report.problems)
+    definitions = linked(drafts, manifest)
+    if project_file.artifact_id is not None:
+        # A rule with a misspelt path protects nothing, and nobody would notice.
+        here = Place(report, project_file.artifact_id, project_file.path.name, None)
+        for rule in rules.unmatched():
+            here.finding(
+                f"rules[{rule.number - 1}].path",
+                "a pattern that matches a file",
+                f"{rule.path}; matches none",
+            )
+    return Extraction(
+        definitions=sorted(definitions, key=lambda d: (d.entity_id, d.evidence_id)),
+        findings=sorted_findings([*manifest.findings, *report.findings]),
+        edges=edges(manifest),
+    )
+
+
+def _refuse_duplicates(drafts: list[Draft], report: Report) -> None:
+    troubled = {(problem.file, problem.node) for problem in report.problems}
+    first: dict[str, Draft] = {}
+    for later in drafts:
+        evidence_id = later.definition.evidence_id
+        earlier = first.setdefault(evidence_id, later)
+        if earlier is later:
+            continue
+        place = earlier.statement.place
+        if earlier.statement is later.statement and (place.file, place.node) in troubled:
+            continue  # a version that could not be read took the default
+        where = f"{place.file} ({place.node})" if place.node else place.file
+        suggestion = "give one of them another evidence_id or version"
+        if earlier.family == later.family or earlier.statement.family == later.statement.family:
+            suggestion = "give each version its own evidence_id or version, in the version's own block"
+        later.statement.place.problem(
+            f"{later.entry.prefix}evidence_id",
+            f"an evidence_id that is stated once; {where} states it too",
+            evidence_id,
+            suggestion,
+        )

@@ -1,0 +1,45 @@
+"""The lineage edges that a manifest states."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dbt_attest.artifacts.manifest import Manifest
+
+_KINDS = {"source": "source", "metric": "metric", "semantic_model": "semantic_model"}
+
+
+class Edge(msgspec.Struct, frozen=True, order=True, gc=False):
+    """One edge of the lineage graph: `from_node` is read by `to_node`, both unique_ids.
+
+    `kind` is ref, source, metric or semantic_model, by what is read; `strength` is `compiled`: dbt resolved
+    it.
+    """
+
+    from_node: str
+    to_node: str
+    kind: str
+    strength: str
+
+
+def edges(manifest: Manifest) -> list[Edge]:
+    """All edges stated by `depends_on`, sorted and without repetition; an end that is in no manifest is kept.
+
+    Edges into tests, analyses and operations are no lineage of data, and the nodes of the package `attest`
+    are ours: neither is returned.
+    """
+    readers = [
+        *manifest.nodes.values(),
+        *manifest.metrics.values(),
+        *manifest.semantic_models.values(),
+        *manifest.exposures.values(),
+        *manifest.saved_queries.values(),
+    ]
+    found: set[Edge] = set()
+    for node in readers:
+        if node.package_name == "attest" or node.depends_on is None:
+            continue
+        for parent in node.depends_on.nodes or ():
+            kind = _KINDS.get(parent.split(".", 1)[0], "ref")
+            found.add(Edge(parent, node.unique_id, kind, "compiled"))
+    return sorted(found)

@@ -1,0 +1,1 @@
+"""The command `attest`, one file a verb."""

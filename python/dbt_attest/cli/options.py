@@ -1,0 +1,170 @@
+"""What the verbs share: where the project and its warehouse are, who asks, and the options that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dbt_attest.errors import InputError
+
+if TYPE_CHECKING:
+    from dbt_attest.resolution import Requester, Resolution, Warehouse
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def project_dir() -> Path | None:
+    """The dbt project around the present folder, None outside of one."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "dbt_project.yml").exists()), None)
+
+
+def required_project_dir() -> Path:
+    """The dbt project around the present folder; raises InputError outside of one."""
+    found = project_dir()
+    if found is None:
+        raise InputError(
+            f"{Path.cwd()}: expected a folder of a dbt project, found no dbt_project.yml here or above; "
+            "change into the project."
+        )
+    return found
+
+
+def place(warehouse: Path | None, environment: str | None) -> tuple[Path, str | None]:
+    """The warehouse and the environment to ask: options first, then attest.yml, then the defaults.
+
+    Raises InputError where attest.yml is needed and cannot be read.
+    """
+    project = project_dir()
+    if project is None:
+        return warehouse or Path("evidence.duckdb"), environment
+    if warehouse is not None and environment is not None:
+        return warehouse, environment
+    said = _said_in(project / "attest.yml")
+    return (
+        warehouse or project / (said.get("warehouse") or "evidence.duckdb"),
+        environment or (said.get("environment") or "prod").strip(),
+    )
+
+
+def _said_in(path: Path) -> dict[str, str | None]:
+    """The two keys of attest.yml that a question needs; `attest build` checks the file as a whole.
+
+    Reading only these spares every question the import of the JSON Schema.
+    """
+    if not path.exists():
+        return {}
+    import yaml
+
+    expected = f"{path}: expected attest.yml"
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{expected}, found a file that cannot be read ({error.strerror}).") from None
+    except (yaml.YAMLError, ValueError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"{expected}, found text that is not YAML ({found}); repair it.") from None
+    if not isinstance(values, dict):
+        if values is None:
+            return {}
+        raise InputError(f"{expected} with `key: value` lines, found {type(values).__name__}; repair it.")
+    said = {key: values.get(key) for key in ("warehouse", "environment")}
+    for key, value in said.items():
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"{path}: `{key}`: expected text, found {value!r}; put it in quotes.")
+    return said
+
+
+warehouse_option = click.option(
+    "--warehouse",
+    type=click.Path(path_type=Path),
+    help="The evidence warehouse, a DuckDB file.  [default: attest.yml, else evidence.duckdb in the project]",
+)
+schema_option = click.option(
+    "--schema", help="Schema with the evidence.  [default: the one schema of the file that has evidence]"
+)
+environment_option = click.option(
+    "--environment", help="What was collected: prod, a branch, a developer.  [default: attest.yml, else prod]"
+)
+format_option = click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people or for programs.",
+)
+
+
+def question_options(command: _Command) -> _Command:
+    """The options of every question: state of knowledge, requester, scope, place and format."""
+    options = [
+        click.option(
+            "--known-at",
+            help="State of knowledge: an instant in UTC, or a date for the end of that day.  "
+            "[default: everything recorded]",
+        ),
+        click.option(
+            "--groups",
+            envvar="ATTEST_GROUPS",
+            default="",
+            help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
+        ),
+        click.option(
+            "--scope",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Where the definition is to apply, such as region=EU; can be given several times.",
+        ),
+        environment_option,
+        warehouse_option,
+        schema_option,
+        format_option,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def groups_of(text: str) -> list[str]:
+    """Groups from text with commas."""
+    return [group.strip() for group in text.split(",") if group.strip()]
+
+
+def scope_of(pairs: tuple[str, ...]) -> dict[str, str]:
+    """A scope from KEY=VALUE texts; raises InputError."""
+    scope: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"--scope: expected KEY=VALUE such as region=EU, found {pair!r}.")
+        if scope.setdefault(key, value) != value:
+            raise InputError(f"--scope: expected one value of {key}, found {scope[key]} and {value}.")
+    return scope
+
+
+def show(
+    found: Resolution,
+    output: str,
+    as_text: Callable[[Resolution], str],
+    asked: Warehouse,
+    requester: Requester,
+) -> int:
+    """Print a resolution and give the exit code; of an unknown entity, near names go to standard error."""
+    if output == "json":
+        import json
+
+        click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
+    else:
+        click.echo(as_text(found))
+    if found.reason != "unknown_entity":
+        return 0
+    near = asked.near_names(found.asked, requester=requester)
+    advice = f"did you mean {' or '.join(near)}?" if near else "`attest status` tells what was collected."
+    click.echo(
+        f"attest: expected an entity that you may see, found none named {found.asked}; {advice}", err=True
+    )
+    return 2

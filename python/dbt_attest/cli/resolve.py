@@ -1,0 +1,54 @@
+"""`attest resolve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dbt_attest.cli.options import groups_of, place, question_options, scope_of, show
+
+
+@click.command("resolve")
+@click.argument("name")
+@click.option("--on", help="The day asked, YYYY-MM-DD.  [default: today, UTC]")
+@click.option("--during", help="A year, quarter or month: 2025, 2025-Q3, 2025-07.")
+@click.option("--between", nargs=2, metavar="FROM TO", help="Two days, both inclusive.")
+@click.option("--support", is_flag=True, help="Also the models, sources and documents behind the answer.")
+@question_options
+def command(
+    name: str,
+    on: str | None,
+    during: str | None,
+    between: tuple[str, str] | None,
+    support: bool,
+    known_at: str | None,
+    groups: str,
+    scope: tuple[str, ...],
+    environment: str | None,
+    warehouse: Path | None,
+    schema: str | None,
+    output: str,
+) -> int:
+    """Which definition of NAME was in force, who says so, and may you see it?
+
+    NAME is an entity id, an alias, or a dbt name where nothing else bears it. The answer always has one
+    outcome and one reason; exit code 2 where the entity is unknown.
+    """
+    from dbt_attest.cli.prose import prose
+    from dbt_attest.resolution import Requester, Warehouse
+
+    path, environment = place(warehouse, environment)
+    requester = Requester(groups=groups_of(groups))
+    asked = Warehouse(path, schema=schema, environment=environment)
+    found = asked.resolve(
+        name,
+        on=on,
+        during=during,
+        between=between,
+        known_at=known_at,
+        requester=requester,
+        scope=scope_of(scope),
+        support=support,
+    )
+    return show(found, output, prose, asked, requester)

@@ -1,0 +1,195 @@
+"""Asking a warehouse. Every rule is in the resolvers; here are only the questions and the answers' types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt_attest.errors import InputError, WarehouseError
+from dbt_attest.resolution.requester import Requester
+from dbt_attest.resolution.result import Resolution, Segment, Support
+
+if TYPE_CHECKING:
+    import duckdb
+
+_NOBODY = Requester()
+# Far enough in both directions to hold every date a definition can have.
+_ALL_TIME = (date(1, 1, 1), date(9999, 12, 31))
+
+
+def open(path: str | Path, *, schema: str | None = None, environment: str | None = None) -> Warehouse:
+    """The evidence warehouse in a DuckDB file, a stand-alone one or a project's own.
+
+    `schema` is needed only where several schemas of the file hold evidence; `environment` is the one that is
+    asked where a question names none (default: the one the resolvers were built for).
+
+    Raises WarehouseError where the file is missing, no warehouse, or held by a writer for too long.
+    """
+    warehouse = Warehouse(Path(path), schema=schema, environment=environment)
+    with warehouse.connection():
+        return warehouse
+
+
+class Warehouse:
+    """An evidence warehouse, opened read-only for each question and closed at once: nobody waits for it.
+
+    `open` makes one, and checks at once that the file can be asked; without it the first question does.
+    """
+
+    def __init__(self, path: Path, *, schema: str | None = None, environment: str | None = None) -> None:
+        self.path = path
+        self.environment = environment
+        self._wanted_schema = schema
+
+    @contextmanager
+    def connection(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+        """A read-only connection, in UTC, and the quoted schema of evidence and resolvers.
+
+        Raises WarehouseError as `open` does.
+        """
+        from dbt_attest.warehouse.contract import check_version, quoted
+        from dbt_attest.warehouse.files import connect, find_schema
+
+        connection = connect(self.path, read_only=True)
+        try:
+            schema = find_schema(connection, self.path, self._wanted_schema)
+            check_version(connection, self.path, schema)
+            yield connection, quoted(schema)
+        finally:
+            connection.close()
+
+    def resolve(
+        self,
+        entity: str,
+        *,
+        on: date | str | None = None,
+        between: tuple[date | str, date | str] | None = None,
+        during: str | None = None,
+        known_at: datetime | date | str | None = None,
+        requester: Requester = _NOBODY,
+        scope: Mapping[str, str] | None = None,
+        environment: str | None = None,
+        support: bool = False,
+    ) -> Resolution:
+        """Which definition of `entity` was in force: `on` a day (default today, UTC), `between` two days,
+        both inclusive, or `during` a year, quarter or month such as 2025, 2025-Q3 or 2025-07.
+
+        `known_at` is the state of knowledge asked, an instant (without offset UTC; a bare date is the end of
+        that day); None is everything recorded. `support` also fills Resolution.support, for one day.
+
+        Raises InputError where the question is not understood: two kinds of date at once, a text that is no
+        date, an instant in the future.
+        """
+        if sum(given is not None for given in (on, between, during)) > 1:
+            raise InputError("Expected one of on, between and during, found several; name one.")
+        if during is not None:
+            from dbt_attest.resolution.periods import period
+
+            between = period(during)
+        if between is not None and support:
+            raise InputError(
+                "Expected support to be asked for one day, found a period; name the day with on."
+            )
+        arguments: dict[str, Any] = {
+            "entity": entity,
+            "known_at": known_at,
+            "groups": list(requester.groups),
+            "scope": dict(scope or {}),
+            "environment": environment or self.environment,
+        }
+        first, last = between or (on, on)
+        with self.connection() as (connection, schema):
+            (row,) = _rows(
+                connection,
+                f"from {schema}.definition_between($entity, $first, $last, known_at := $known_at, "
+                "groups := $groups, scope := $scope, environment := $environment)",
+                arguments | {"first": first, "last": last},
+            )
+            found = Resolution(
+                asked=entity,
+                **row | {"segments": tuple(_segment(segment) for segment in row["segments"])},
+            )
+            if not support:
+                return found
+            rows = _rows(
+                connection,
+                "select * exclude (supported) "
+                f"from {schema}.support_on($entity, $first, known_at := $known_at, groups := $groups, "
+                "scope := $scope, environment := $environment)",
+                arguments | {"first": first},
+            )
+        return replace(found, support=tuple(Support(**one) for one in rows))
+
+    def timeline(
+        self,
+        entity: str,
+        *,
+        known_at: datetime | date | str | None = None,
+        requester: Requester = _NOBODY,
+        scope: Mapping[str, str] | None = None,
+        environment: str | None = None,
+    ) -> Resolution:
+        """What was in force over all time, as the segments of one resolution."""
+        return self.resolve(
+            entity,
+            between=_ALL_TIME,
+            known_at=known_at,
+            requester=requester,
+            scope=scope,
+            environment=environment,
+        )
+
+    def near_names(
+        self, name: str, *, requester: Requester = _NOBODY, environment: str | None = None
+    ) -> list[str]:
+        """Entities with a name like `name` that the requester may see, the nearest first, at most three."""
+        with self.connection() as (connection, schema):
+            rows = _rows(
+                connection,
+                f"from {schema}.names_like($name, groups := $groups, environment := $environment)",
+                {
+                    "name": name,
+                    "groups": list(requester.groups),
+                    "environment": environment or self.environment,
+                },
+            )
+        return [row["entity"] for row in rows]
+
+
+def _segment(values: dict[str, Any]) -> Segment:
+    return Segment(
+        from_date=values["from"],
+        to_date=values["to"],
+        outcome=values["outcome"],
+        reason=values["reason"],
+        evidence_id=values["evidence_id"],
+    )
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+    import duckdb
+
+    try:
+        found = connection.execute(sql, values)
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    except duckdb.CatalogException as error:
+        raise WarehouseError(
+            "Expected the resolvers in the warehouse, found none; run `dbt build` in the project that has "
+            "the dbt package attest, or `attest build` for a stand-alone file "
+            f"({str(error).splitlines()[0]})."
+        ) from error
+    except duckdb.InvalidInputException as error:
+        _, _, sentence = str(error).partition("attest: ")
+        if not sentence:
+            raise
+        raise InputError(sentence[0].upper() + sentence.strip()[1:] + ".") from error
+    except (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException) as error:
+        raise WarehouseError(
+            f"Expected a warehouse that can be read, found it damaged ({str(error).splitlines()[0]}); "
+            "restore it, or build it again from the artifacts."
+        ) from error

@@ -1,0 +1,64 @@
+"""The evidence contract, read from the dbt package's `models/evidence.yml`, where it is written once."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt_attest.errors import WarehouseError
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Version of the evidence contract that this release reads and writes; the dbt package says the same.
+CONTRACT_VERSION = 1
+
+
+def dbt_package_dir() -> Path:
+    """The dbt package that belongs to this release: inside an installed wheel, else the checkout."""
+    here = Path(__file__).resolve().parent.parent
+    bundled = here / "dbt_package"
+    return bundled if bundled.is_dir() else here.parent.parent
+
+
+@cache
+def evidence_tables() -> dict[str, dict[str, str]]:
+    """Of each evidence table, in order, its columns with their DuckDB types."""
+    import yaml
+
+    contract = yaml.safe_load((dbt_package_dir() / "models" / "evidence.yml").read_text(encoding="utf-8"))
+    return {
+        table["name"]: {column["name"]: column["data_type"] for column in table["columns"]}
+        for table in contract["sources"][0]["tables"]
+    }
+
+
+def quoted(identifier: str) -> str:
+    """An identifier as SQL text."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection, schema: str) -> None:
+    """Create the evidence tables that are missing."""
+    connection.execute(f"create schema if not exists {quoted(schema)}")
+    for table, columns in evidence_tables().items():
+        described = ", ".join(f"{quoted(name)} {data_type}" for name, data_type in columns.items())
+        connection.execute(f"create table if not exists {quoted(schema)}.{quoted(table)} ({described})")
+    connection.execute(
+        f"insert into {quoted(schema)}.contract_versions (version, applied_at) "
+        f"select $version, now() where not exists (from {quoted(schema)}.contract_versions)",
+        {"version": CONTRACT_VERSION},
+    )
+
+
+def check_version(connection: duckdb.DuckDBPyConnection, path: Path, schema: str) -> None:
+    """Raise WarehouseError unless the evidence in `schema` of the file follows this release's contract."""
+    row = connection.execute(f"select max(version) from {quoted(schema)}.contract_versions").fetchone()
+    found = row[0] if row else None
+    if found is not None and found != CONTRACT_VERSION:
+        advice = "install a newer dbt-attest" if found > CONTRACT_VERSION else "rebuild the warehouse"
+        raise WarehouseError(
+            f"{path}: expected evidence of contract version {CONTRACT_VERSION} in schema {schema}, "
+            f"found version {found}; {advice}."
+        )

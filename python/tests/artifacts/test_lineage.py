@@ -1,0 +1,70 @@
+"""The edges that a manifest states."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt_attest.artifacts import Edge, edges, read_manifest
+
+REAL = Path(__file__).parents[4] / "shared" / "artifacts"
+MANIFESTS = [p for p in sorted(REAL.rglob("*manifest*.json")) if p.name != "semantic_manifest.json"]
+
+
+def node(kind: str, *parents: str, package: str = "p") -> dict[str, Any]:
+    return {
+        "resource_type": kind,
+        "name": "n",
+        "package_name": package,
+        "depends_on": {"nodes": list(parents)},
+    }
+
+
+def test_kind_is_that_of_what_is_read(write: Callable[..., Path]) -> None:
+    manifest = read_manifest(
+        write(
+            nodes={
+                "model.p.m": node("model", "source.p.raw.o", "model.other.gone", "source.p.raw.o"),
+                "test.p.t": node("test", "model.p.m"),
+                "analysis.p.a": node("analysis", "model.p.m"),
+                "model.attest.ours": node("model", "model.p.m", package="attest"),
+                "seed.p.s": {
+                    "resource_type": "seed",
+                    "name": "s",
+                    "package_name": "p",
+                    "depends_on": {"macros": []},
+                },
+            },
+            semantic_models={"semantic_model.p.s": node("semantic_model", "model.p.m")},
+            metrics={
+                "metric.p.a": node("metric", "semantic_model.p.s"),
+                "metric.p.b": node("metric", "metric.p.a"),
+            },
+            exposures={"exposure.p.e": node("exposure", "metric.p.b")},
+            saved_queries={"saved_query.p.q": node("saved_query", "metric.p.b")},
+        )
+    )
+    assert edges(manifest) == [
+        Edge("metric.p.a", "metric.p.b", "metric", "compiled"),
+        Edge("metric.p.b", "exposure.p.e", "metric", "compiled"),
+        Edge("metric.p.b", "saved_query.p.q", "metric", "compiled"),
+        Edge("model.other.gone", "model.p.m", "ref", "compiled"),
+        Edge("model.p.m", "semantic_model.p.s", "ref", "compiled"),
+        Edge("semantic_model.p.s", "metric.p.a", "semantic_model", "compiled"),
+        Edge("source.p.raw.o", "model.p.m", "source", "compiled"),
+    ]
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda p: str(p.relative_to(REAL)))
+def test_real_manifest_loses_no_edge(path: Path) -> None:
+    raw = json.loads(path.read_bytes())
+    expected = set()
+    for section in ("nodes", "metrics", "semantic_models", "exposures", "saved_queries"):
+        for unique_id, reader in raw.get(section, {}).items():
+            if section != "nodes" or reader["resource_type"] in ("model", "seed", "snapshot"):
+                expected |= {(p, unique_id) for p in (reader.get("depends_on") or {}).get("nodes") or ()}
+    assert {(edge.from_node, edge.to_node) for edge in edges(read_manifest(path))} == expected

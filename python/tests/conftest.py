@@ -1,0 +1,163 @@
+"""What the tests share: an empty warehouse with its resolvers, and small worlds recorded in it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt_attest.warehouse.building import Built, build
+from dbt_attest.warehouse.contract import evidence_tables
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def manifest_of(
+    at: str,
+    annotations: dict[str, dict[str, Any]],
+    project: str = "shop",
+    disabled: Iterable[str] = (),
+    own_file: str | None = None,
+) -> dict[str, Any]:
+    """A dbt manifest written at instant `at` with one metric a definition, named like it, annotated as given.
+
+    A name can be given with its package, `other:name`. `disabled` are names, too. `own_file` is the DuckDB
+    file that the project builds, with the dbt package attest in it.
+    """
+    return {
+        "metadata": {
+            "dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json",
+            "dbt_version": "1.11.0",
+            "generated_at": at,
+            "invocation_id": f"invocation-{at}",
+            "project_name": project,
+            "adapter_type": "duckdb",
+        },
+        "nodes": {},
+        "sources": {} if own_file is None else _evidence_source(own_file),
+        "metrics": dict(_metric(name, annotation, project) for name, annotation in annotations.items()),
+        "semantic_models": {},
+        "exposures": {},
+        "saved_queries": {},
+        "groups": {},
+        "disabled": {
+            unique_id: [node] for unique_id, node in (_metric(one, {}, project) for one in disabled)
+        },
+        "macros": {},
+    }
+
+
+def _evidence_source(own_file: str) -> dict[str, Any]:
+    unique_id = "source.attest.attest_evidence.assertions"
+    return {
+        unique_id: {
+            "unique_id": unique_id,
+            "resource_type": "source",
+            "name": "assertions",
+            "package_name": "attest",
+            "source_name": "attest_evidence",
+            "database": Path(own_file).stem,
+            "schema": "main_attest",
+        }
+    }
+
+
+def _metric(name: str, annotation: dict[str, Any], project: str) -> tuple[str, dict[str, Any]]:
+    package, _, name = name.rpartition(":")
+    package = package or project
+    return f"metric.{package}.{name}", {
+        "unique_id": f"metric.{package}.{name}",
+        "resource_type": "metric",
+        "name": name,
+        "package_name": package,
+        "original_file_path": "models/metrics.yml",
+        "config": {"meta": {"attest": annotation}},
+    }
+
+
+def write_project(
+    folder: Path, manifest: dict[str, Any], attest_yml: str | None = None, target: str = "target"
+) -> Path:
+    """A dbt project folder as `attest build` meets it."""
+    (folder / target).mkdir(parents=True, exist_ok=True)
+    (folder / "dbt_project.yml").write_text("name: shop\n", encoding="utf-8")
+    (folder / target / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    if attest_yml is not None:
+        (folder / "attest.yml").write_text(attest_yml, encoding="utf-8")
+    return folder
+
+
+def row_counts(warehouse: Path, schema: str = "attest") -> dict[str, int]:
+    """How many rows each evidence table of a warehouse has."""
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        return {
+            table: connection.execute(f"select count(*) from {schema}.{table}").fetchall()[0][0]
+            for table in evidence_tables()
+        }
+
+
+@pytest.fixture(scope="session")
+def empty_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stand-alone warehouse with resolvers; only an environment nobody asks about was collected."""
+    project = write_project(
+        tmp_path_factory.mktemp("empty"), manifest_of("2000-01-01T00:00:00Z", {}, project="elsewhere")
+    )
+    return build(project, environment="elsewhere").warehouse
+
+
+class World:
+    """A project whose collections are recorded one by one into its own copy of the empty warehouse."""
+
+    def __init__(self, folder: Path, empty_warehouse: Path) -> None:
+        self.folder = folder
+        self.warehouse = folder / "evidence.duckdb"
+        shutil.copyfile(empty_warehouse, self.warehouse)
+
+    def collect(
+        self,
+        at: str,
+        annotations: dict[str, dict[str, Any]],
+        *,
+        attest_yml: str | None = None,
+        environment: str | None = None,
+        project: str = "shop",
+        disabled: Iterable[str] = (),
+    ) -> Built:
+        """Record a manifest written at `at` that states exactly these definitions."""
+        write_project(self.folder, manifest_of(at, annotations, project, disabled), attest_yml)
+        return build(self.folder, environment=environment)
+
+    def rows(self) -> dict[str, int]:
+        """How many rows each evidence table has."""
+        return row_counts(self.warehouse)
+
+
+@pytest.fixture(scope="session")
+def world_in(empty_warehouse: Path) -> Callable[[Path], World]:
+    """Makes a world in a folder, for tests that share one."""
+    return lambda folder: World(folder, empty_warehouse)
+
+
+@pytest.fixture
+def world(tmp_path: Path, empty_warehouse: Path) -> World:
+    return World(tmp_path, empty_warehouse)
+
+
+@pytest.fixture
+def make_manifest() -> Callable[..., dict[str, Any]]:
+    return manifest_of
+
+
+@pytest.fixture
+def make_project() -> Callable[..., Path]:
+    return write_project
+
+
+@pytest.fixture
+def count_rows() -> Callable[..., dict[str, int]]:
+    return row_counts

@@ -1,0 +1,2 @@
+{{ config(materialized='table', contract={'enforced': true}) }}
+select * from {{ attest.join_definition(ref('orders'), 'ordered_on', entity='metric.b', groups=['readers']) }}

@@ -1,0 +1,1 @@
+select * from {{ attest.join_definition(ref('orders'), 'ordered_on', entity='metric.b', groups=['readers']) }}

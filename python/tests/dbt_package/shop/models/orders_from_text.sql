@@ -1,0 +1,1 @@
+select * from {{ attest.join_definition("(select 'O''Brien' as customer, timestamptz '2024-06-30 23:30:00-02:00' as ordered_at)", 'ordered_at', entity="metric.o'brien", groups=["readers", "O'Brien's"]) }}
