@@ -1,9 +1,13 @@
-"""Every case of cases/*.yml through SQL, Python and the command; cases/README.md says how one is written."""
+"""Every case of cases/*.yml and docs/how-it-resolves.md through SQL, Python and the command.
+
+cases/README.md says how a case is written.
+"""
 
 from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ from dbt_attest import InputError, Requester, open
 from dbt_attest.cli.main import cli
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yml"))
+EXPLAINED = Path(__file__).parents[3] / "docs" / "how-it-resolves.md"
 
 FIXTURE_B = [
     {"at": "2023-12-15T00:00:00Z", "v1": {"effective_from": "2024-01-01"}},
@@ -41,9 +46,11 @@ _TextLoader.yaml_implicit_resolvers = {
 
 
 def _cases() -> Iterator[Any]:
-    for path in CASES:
-        for case in yaml.load(path.read_text(encoding="utf-8"), Loader=_TextLoader):
-            yield pytest.param(case, id=f"{path.stem}: {case['name']}")
+    texts = [(path.stem, path.read_text(encoding="utf-8")) for path in CASES]
+    blocks = re.findall(r"```yaml\n(.*?)```", EXPLAINED.read_text(encoding="utf-8"), re.DOTALL)
+    for place, text in [*texts, *((EXPLAINED.stem, block) for block in blocks)]:
+        for case in yaml.load(text, Loader=_TextLoader):
+            yield pytest.param(case, id=f"{place}: {case['name']}")
 
 
 def _build(world, case: dict[str, Any]) -> None:
