@@ -77,7 +77,8 @@ answers as (
 ),
 warned as (
   select list_sort(list_distinct(flatten(list(list_filter([
-    if(earlier.winner.evidence_id <> answers.evidence_id, 'retroactive', null),
+    -- a denial then was another's, since permission is today's
+    if(earlier.outcome = 'deny' or earlier.winner.evidence_id <> answers.evidence_id, 'retroactive', null),
     if(earlier.winner.evidence_id = answers.evidence_id and earlier.winner.content_hash <> answers.winner.content_hash,
       'corrected', null),
     if(answers.winner.backdated, 'backdated', null),
@@ -94,7 +95,7 @@ warned as (
   cross join collected
   -- what governed as known when the period asked ended
   left join (
-    select decisions.day, asks.entity_id, decisions.winner
+    select decisions.day, asks.entity_id, decisions.outcome, decisions.winner
     from decisions join asks on asks.ask_id = decisions.ask_id
     where not asks.as_asked
   ) as earlier on earlier.day = answers.day and earlier.entity_id = answers.entity

@@ -13,8 +13,7 @@ access as (
   select
     asks.ask_id,
     bool_or(request.steward or list_has_any(recorded.groups, request.groups)) as visible,
-    bool_or(not recorded.hidden) as disclosed,
-    bool_or(recorded.still_stated) as still_stated
+    bool_or(not recorded.hidden) as disclosed
   from asks
   join {{ recorded }} as recorded on recorded.entity_id = asks.entity_id and recorded.environment = asks.environment
   cross join request
@@ -31,7 +30,8 @@ seen as (
     stretches.standing and moments.day >= stretches.valid_from
       and (stretches.valid_to is null or moments.day < stretches.valid_to) as covers,
     -- an end set by what the requester may not see stays, but is not explained
-    stretches.ended_by is null or request.steward or list_has_any(stretches.ended_by_groups, request.groups) as end_seen,
+    list_filter(stretches.first_ends, lambda ending: ending.ended_by is null or request.steward
+      or list_has_any(ending.ended_by_groups, request.groups))[1] as end_seen,
     {evidence_id: stretches.evidence_id, scope: stretches.scope,
       visible: request.steward or list_has_any(stretches.groups, request.groups),
       withheld: not (request.steward or list_has_any(stretches.groups, request.groups)) and not stretches.hidden,
@@ -54,6 +54,7 @@ weighed as (
     seen.day,
     list(seen.party order by seen.evidence_id) filter (seen.covers and seen.applies) as covering,
     bool_or(seen.visible) as any_visible,
+    bool_or(seen.removed_on is null) as any_stated,
     bool_or(seen.visible and seen.approved and seen.authoritative and seen.applies) as any_candidate,
     bool_or(seen.visible and seen.approved and seen.authoritative) as any_candidate_elsewhere,
     bool_or(seen.visible and seen.authoritative) as any_authoritative,
@@ -64,8 +65,8 @@ weighed as (
     -- the end last reached; of definitions that never came into force only where there is no other
     min({
       dead: not seen.ever_in_force, days_ago: seen.day - seen.valid_to,
-      rank: {{ attest.end_rank("if(seen.end_seen, seen.end_kind, 'expired')") }}, evidence_id: seen.evidence_id,
-      kind: if(seen.end_seen, seen.end_kind, 'expired'), ended_by: if(seen.end_seen, seen.ended_by, null)
+      rank: {{ attest.end_rank("coalesce(seen.end_seen.kind, 'expired')") }}, evidence_id: seen.evidence_id,
+      kind: coalesce(seen.end_seen.kind, 'expired'), ended_by: seen.end_seen.ended_by
     }) filter (
       seen.visible and seen.standing and seen.applies and (seen.valid_to <= seen.day or not seen.ever_in_force)) as last_end,
     list({evidence_id: seen.evidence_id, status: seen.status, authority: coalesce(seen.authority, 'unclassified')}
@@ -165,7 +166,7 @@ decisions as (
     if(outcome = 'deny', null, ruled.owners) as owners,
     -- how well the entity bears the name asked: by its id, an alias, a dbt name; lower is better
     case
-      when asks.entity_id = request.name and (access.visible or access.disclosed) and access.still_stated then 1
+      when asks.entity_id = request.name and (access.visible or access.disclosed) and ruled.any_stated then 1
       when access.visible and ruled.bears_alias then 2
       when access.visible and ruled.bears_name then 3
       when asks.entity_id = request.name and (access.visible or access.disclosed) then 4

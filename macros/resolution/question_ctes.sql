@@ -89,19 +89,26 @@ entities as (
 {#- The CTEs from `asks` to `related`: for each ask, the entities whose definitions may end one of the asked entity's.
     assertions: a relation of assertions; few of them link to another entity. -#}
 {% macro related_ctes(assertions) %}
+declared as (
+  select assertion.entity_id, unnest(assertion.supersedes) as evidence_id, true as forward
+  from {{ assertions }} as assertion where assertion.links_elsewhere
+  union all
+  select assertion.entity_id, unnest(assertion.superseded_by), false
+  from {{ assertions }} as assertion where assertion.links_elsewhere
+),
 links_across as (
   select distinct link.by_entity, link.of_entity
   from (
     select if(declared.forward, declared.entity_id, target.entity_id) as by_entity,
       if(declared.forward, target.entity_id, declared.entity_id) as of_entity
-    from (
-      select assertion.entity_id, unnest(assertion.supersedes) as evidence_id, true as forward
-      from {{ assertions }} as assertion where assertion.links_elsewhere
-      union all
-      select assertion.entity_id, unnest(assertion.superseded_by), false
-      from {{ assertions }} as assertion where assertion.links_elsewhere
-    ) as declared
+    from declared
     join {{ assertions }} as target on target.evidence_id = declared.evidence_id
+    union all
+    -- an id that nobody states passes on what two say of it
+    select later.entity_id, earlier.entity_id
+    from declared as later
+    join declared as earlier on earlier.evidence_id = later.evidence_id
+    where later.forward and not earlier.forward
   ) as link
   where link.by_entity <> link.of_entity
 ),

@@ -78,10 +78,10 @@ succeeded as (
   select
     one.ask_id,
     one.predecessor as evidence_id,
-    min({
+    list({
       ends_on: one.effective_from, rank: {{ attest.end_rank('one.kind') }}, kind: one.kind,
       ended_by: one.successor, ended_by_groups: one.groups
-    }) filter (one.effective_from is not null and other.successor is null) as first_end,
+    }) filter (one.effective_from is not null and other.successor is null) as ends,
     bool_or(one.effective_from is not null and other.successor is not null) as in_cycle,
     bool_or(one.effective_from is null) as successor_undated
   from could_end as one
@@ -95,28 +95,27 @@ ended as (
     known.*,
     coalesce(succeeded.in_cycle, false) as in_cycle,
     coalesce(succeeded.successor_undated, false) as successor_undated,
-    list_min(list_filter([
+    list_sort(list_filter(list_concat([
       if(known.effective_to is not null, {
         ends_on: known.effective_to + 1, rank: {{ attest.end_rank("if(known.status = 'retired', 'retired', 'expired')") }},
         kind: if(known.status = 'retired', 'retired', 'expired'),
         ended_by: cast(null as varchar), ended_by_groups: cast(null as varchar[])}, null),
       if(known.removed_on is not null, {
         ends_on: known.removed_on, rank: {{ attest.end_rank("'removed'") }}, kind: 'removed',
-        ended_by: cast(null as varchar), ended_by_groups: cast(null as varchar[])}, null),
-      succeeded.first_end
-    ], lambda ending: ending is not null)) as first_end
+        ended_by: cast(null as varchar), ended_by_groups: cast(null as varchar[])}, null)
+    ], succeeded.ends), lambda ending: ending is not null)) as ends
   from known
   left join succeeded on succeeded.ask_id = known.ask_id and succeeded.evidence_id = known.evidence_id
   where known.entity_id = known.asked_entity
 ),
 stretches as (
   select
-    ended.* exclude (first_end),
+    ended.* exclude (ends),
     ended.effective_from as valid_from,
-    ended.first_end.ends_on as valid_to,
-    ended.first_end.kind as end_kind,
-    ended.first_end.ended_by,
-    ended.first_end.ended_by_groups,
+    ended.ends[1].ends_on as valid_to,
+    ended.ends[1].kind as end_kind,
+    ended.ends[1].ended_by as ended_by,
+    list_filter(ended.ends, lambda ending: ending.ends_on = ended.ends[1].ends_on) as first_ends,
     ended.status not in ('draft', 'void') as approved,
     coalesce(ended.authority = 'authoritative', false) as authoritative,
     ended.effective_from is not null and ended.status not in ('draft', 'void')
