@@ -84,7 +84,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("warehouse", [[], ["--warehouse", "alone.duckdb"]], ids=["in the project", "stand-alone"])
+@pytest.mark.parametrize(
+    "warehouse", [[], ["--warehouse", "alone.duckdb"]], ids=["in the project", "stand-alone"]
+)
 def test_the_least_annotation_governs_both_periods(project, warehouse):
     said = run(project, "attest", "build", *warehouse)
     assert "2 governed" in said
@@ -94,7 +96,9 @@ def test_the_least_annotation_governs_both_periods(project, warehouse):
         )
         assert (found["outcome"], found["version"]) == ("answer", version)
         assert found["models"] == [f"model.shop.fct_revenue.v{version}"]
-    assert run(project, "attest", "resolve", "Revenue", "--during", "2025", *warehouse).count("revenue.v") == 2
+    assert (
+        run(project, "attest", "resolve", "Revenue", "--during", "2025", *warehouse).count("revenue.v") == 2
+    )
 
 
 def test_what_init_wrote_is_all_there_is(project):
@@ -128,7 +132,11 @@ def test_the_wheel_carries_the_dbt_package_and_the_schemas(tmp_path):
     }
     assert in_wheel == in_checkout
     found = subprocess.run(
-        [sys.executable, "-c", "from dbt_attest.warehouse.contract import *; print(dbt_package_dir(), len(evidence_tables()))"],
+        [
+            sys.executable,
+            "-c",
+            "from dbt_attest.warehouse.contract import *; print(dbt_package_dir(), len(evidence_tables()))",
+        ],
         env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
         capture_output=True,
         text=True,

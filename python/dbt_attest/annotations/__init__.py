@@ -1,5 +1,6 @@
 """The annotation contract: from `meta.attest`, `attest.yml` and Markdown front matter to definitions."""
 
+from dbt_attest.annotations.claims import Claim
 from dbt_attest.annotations.definition import Alias, Definition, Owner
 from dbt_attest.annotations.documents import Document, read_documents
 from dbt_attest.annotations.extract import Extraction, extract
@@ -8,6 +9,7 @@ from dbt_attest.annotations.project_file import CollectionLimits, Policy, Projec
 
 __all__ = [
     "Alias",
+    "Claim",
     "CollectionLimits",
     "Definition",
     "Document",

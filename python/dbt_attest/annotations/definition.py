@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from datetime import date, datetime
 from typing import Any
 
@@ -40,6 +39,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     evidence_id: str
     content_hash: str = ""
     state_hash: str = ""
+    logic_hash: str | None = None
     package_name: str | None
     node_id: str | None
     file: str
@@ -75,42 +75,60 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rules_taken: bool
 
 
-_PERMISSION = ("permissions", "permissions_from")
-_NO_STATE = frozenset({*_PERMISSION, "content_hash", "state_hash", "annotated", "rules_taken"})
-# Where it stands, who may see it, and the edit itself are not part of what a definition says.
-_NO_CONTENT = frozenset(
-    {"package_name", "node_id", "file", "names", "corrects", "declared_recorded_at", "links_elsewhere"}
+# Whether a link leads elsewhere also changes with what others say, and is no change of the definition.
+_NO_STATE = frozenset(
+    {
+        "permissions",
+        "permissions_from",
+        "links_elsewhere",
+        "content_hash",
+        "state_hash",
+        "annotated",
+        "rules_taken",
+    }
 )
-_FIELDS = Definition.__struct_fields__
-_STATE = tuple(field for field in _FIELDS if field not in _NO_STATE)
-_CONTENT = tuple(field for field in _STATE if field not in _NO_CONTENT)
+# Where it stands, the edit itself and the SQL behind the words are not part of what a definition says.
+_NO_CONTENT = (
+    "package_name",
+    "node_id",
+    "file",
+    "names",
+    "corrects",
+    "declared_recorded_at",
+    "logic_hash",
+)
+_CONTENT = tuple(
+    field for field in Definition.__struct_fields__ if field not in _NO_STATE and field not in _NO_CONTENT
+)
 # An empty list means something else than none here: declared to rest on nothing.
-_EMPTY_SPEAKS = frozenset({"models", "sources"})
+_EMPTY_SPEAKS = ("models", "sources")
 
 
-def hashed(definition: Definition, declared: dict[str, list[str]]) -> Definition:
-    """The definition with its hashes.
+def hashed(definition: Definition, declared: dict[str, list[str]], changes: dict[str, Any]) -> Definition:
+    """The definition with changes and with its hashes.
 
     `declared` is `models` and `sources` as they were written: what a definition says does not change when
     dbt's newest version of a model does.
     """
     values: dict[str, Any] = msgspec.to_builtins(definition)
-    content = _sha256({field: declared.get(field, values[field]) for field in _CONTENT})
-    state = _sha256({**{field: values[field] for field in _STATE}, "content_hash": content})
-    return msgspec.structs.replace(definition, content_hash=content, state_hash=state)
+    values.update(changes)
+    said = {field: value for field in _CONTENT if (value := values[field]) is not None and value}
+    said.pop("models", None)
+    said.pop("sources", None)
+    said.update(declared)
+    content = _sha256(said)
+    placed = {field: value for field in _NO_CONTENT if (value := values[field])}
+    placed.update({field: value for field in _EMPTY_SPEAKS if (value := values[field]) is not None})
+    placed["content_hash"] = content
+    return msgspec.structs.replace(definition, **changes, content_hash=content, state_hash=_sha256(placed))
 
 
-_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_canonical = msgspec.json.Encoder(order="sorted").encode
 
 
-def _sha256(values: dict[str, Any]) -> str:
+def _sha256(said: dict[str, Any]) -> str:
     """SHA-256 of canonical JSON: keys sorted, UTF-8, nothing where nothing is said.
 
     Leaving out what is empty keeps the hashes of old definitions when the contract gains a key.
     """
-    said = {
-        key: value
-        for key, value in values.items()
-        if value is not None and (value not in ([], {}) or key in _EMPTY_SPEAKS)
-    }
-    return hashlib.sha256(_canonical(said).encode()).hexdigest()
+    return hashlib.sha256(_canonical(said)).hexdigest()

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from dbt_attest.annotations import values
 from dbt_attest.annotations.definition import Definition, Owner
-from dbt_attest.annotations.inheritance import Entry, Value
+from dbt_attest.annotations.inheritance import NOTHING, Entry, Value
 from dbt_attest.annotations.path_rules import Defaults, capped
 from dbt_attest.annotations.statements import Statement
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, gc=False):
     """A definition before its links are resolved; its own link fields are empty.
 
     `links` are `supersedes` and `superseded_by` as written (absent: not declared), `declared` are `models`
-    and `sources`. `family` is common to the definitions that follow each other by their dates.
+    and `sources`. `family` is common to the definitions that follow each other by their dates. `owners_from`
+    is the place that the owners are taken from, None where there are none.
     """
 
     definition: Definition
@@ -26,31 +27,33 @@ class Draft:
     links: dict[str, list[Any]]
     declared: dict[str, list[str]]
     family: str
+    owners_from: str | None
 
 
 def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_precedence: tuple[str, ...]) -> Draft:
     """The definition of an entry; what cannot be read is reported at the statement's place."""
     place = statement.place
-    taken: set[str] = set()
+    said = entry.values
+    by_rules = False
 
     def get(key: str) -> Value:
-        found = entry.get(key)
+        nonlocal by_rules
+        found = said.get(key, NOTHING)
         if found.rule is not None:
-            taken.add(key)
+            by_rules = True
         return found
 
-    def text(key: str, fallback: str | None = None) -> str | None:
+    def text(key: str) -> str | None:
         found = get(key)
-        value = found.value if key in entry.values else fallback
-        return values.text(place, found.key, value)
+        return None if found.value is None else values.text(place, found.key, found.value)
 
     entity_id = text("entity_id") or statement.entity_id
-    declared_version = entry.get("version").value
+    declared_version = said.get("version", NOTHING).value
     own_version = None if declared_version is None else values.version_text(declared_version)
     own_version = own_version or statement.node_version
     version = own_version or "1"
     versioned = own_version is not None or entry.in_versions
-    interval = {key: entry.get(key).value for key in ("effective_from", "effective_to")}
+    interval = {key: said[key].value for key in ("effective_from", "effective_to") if key in said}
     effective_from, effective_to = values.interval(place, entry.prefix, interval)
     status = get("status").value or "approved"
     if status == "retired" and effective_to is None:
@@ -59,23 +62,31 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
     authority = get("authority")
     cap = capped(authority.value, defaults.max_authority)
     if cap != authority.value:
-        taken.add("authority")
+        by_rules = True
         expected = f"at most {cap} (attest.yml rule {defaults.max_authority_rule})"
         place.finding(authority.key, expected, f"{authority.value}; lowered")
-    permissions = entry.get("permissions")
+    permissions = said.get("permissions", NOTHING)
     links = {}
     for key in ("supersedes", "superseded_by"):
-        if key in entry.values:
-            value = entry.get(key).value
+        if key in said:
+            value = said[key].value
             links[key] = value if isinstance(value, list) else [] if value is None else [value]
     declared = {}
     for key in ("models", "sources"):
-        found = entry.get(key)
-        listed = values.names(place, found.key, found.value)
-        if listed is not None:
-            declared[key] = listed
+        if key in said:
+            listed = values.names(place, said[key].key, said[key].value)
+            if listed is not None:
+                declared[key] = listed
     names = [values.text(place, "label", name) for name in statement.names]
-    recorded = entry.get("recorded_at")
+    recorded = said.get("recorded_at", NOTHING)
+    aliases = said.get("aliases", NOTHING)
+    scope = get("scope")
+    title = text("title") if "title" in said else values.text(place, "", statement.title)
+    # where the text is dbt's own, a finding about it names no key
+    words = text("definition") if "definition" in said else values.text(place, "", statement.description)
+    owners, owners_from = _owners(statement, entry, owner_precedence)
+    if owners_from == "annotation":
+        get("owner")  # now a rule's owner is taken, if it is a rule's
     definition = Definition(
         entity_id=entity_id,
         evidence_id=text("evidence_id") or (f"{entity_id}.v{version}" if versioned else entity_id),
@@ -94,10 +105,10 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         date_basis=text("date_basis"),
         declared_recorded_at=values.recorded_at(place, recorded.key, recorded.value, statement.instant),
         corrects=text("corrects"),
-        owners=_owners(statement, entry, get, owner_precedence),
+        owners=owners,
         grain=text("grain"),
-        title=text("title", statement.title),
-        definition=text("definition", statement.description),
+        title=title,
+        definition=words,
         supersedes=[],
         superseded_by=[],
         links_elsewhere=False,
@@ -106,23 +117,24 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         sources=None,
         permissions=values.permissions(place, permissions.key, permissions.value),
         permissions_from=_permissions_from(entry, permissions),
-        aliases=values.aliases(place, entry.get("aliases").key, entry.get("aliases").value),
-        scope=values.scope(place, get("scope").key, get("scope").value),
+        aliases=values.aliases(place, aliases.key, aliases.value),
+        scope=values.scope(place, scope.key, scope.value),
         certified_until=_day(statement, entry, "certified_until"),
         last_verified=_day(statement, entry, "last_verified"),
         annotated=statement.block is not None,
-        rules_taken=bool(taken),
+        rules_taken=by_rules,
     )
     family = (
         f"{statement.place.file}\n{statement.node_id}\n{statement.family}"
         if entry.in_versions
         else statement.family
     )
-    return Draft(definition, statement, entry, links, declared, family)
+    return Draft(definition, statement, entry, links, declared, family, owners_from)
 
 
 def _day(statement: Statement, entry: Entry, key: str) -> Any:
-    return values.day(statement.place, entry.get(key).key, entry.get(key).value)
+    found = entry.values.get(key)
+    return None if found is None else values.day(statement.place, found.key, found.value)
 
 
 def _permissions_from(entry: Entry, permissions: Value) -> str:
@@ -131,22 +143,21 @@ def _permissions_from(entry: Entry, permissions: Value) -> str:
     return "annotation" if permissions.rule is None else f"attest.yml rule {permissions.rule}"
 
 
-def _owners(statement: Statement, entry: Entry, get: Any, precedence: tuple[str, ...]) -> list[Owner]:
+def _owners(
+    statement: Statement, entry: Entry, precedence: tuple[str, ...]
+) -> tuple[list[Owner], str | None]:
     annotated = entry.get("owner")
     if "owner" in entry.values and annotated.value is None:
-        return []
+        return [], None
     for source in precedence:
         if source == "annotation":
             found = values.owners(statement.place, annotated.key, annotated.value)
-            if found:
-                get("owner")  # now a rule's owner is taken, if it is a rule's
-                return found
         else:
             names = [
                 values.text(statement.place, f"owner ({source})", n)
                 for n in statement.owner_claims.get(source, ())
             ]
-            claimed = [Owner(name=name) for name in names if name is not None]
-            if claimed:
-                return claimed
-    return []
+            found = [Owner(name=name) for name in names if name is not None]
+        if found:
+            return found, source
+    return [], None

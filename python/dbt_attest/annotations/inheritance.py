@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from dbt_attest.annotations.path_rules import Defaults
 from dbt_attest.annotations.place import Place
@@ -26,11 +27,10 @@ class Value(NamedTuple):
     rule: int | None
 
 
-_NOTHING = Value(None, "", None)
+NOTHING = Value(None, "", None)
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """The keys of one definition after inheritance; `prefix` is where it stands, as in `versions[1].`."""
 
     values: dict[str, Value]
@@ -39,7 +39,7 @@ class Entry:
 
     def get(self, key: str) -> Value:
         """What holds for a key; a value of None where nothing does or a null says so."""
-        return self.values.get(key, _NOTHING)
+        return self.values.get(key, NOTHING)
 
 
 def entries(place: Place, block: dict[str, Any] | None, defaults: Defaults) -> list[Entry]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
-
-import msgspec
 
 from dbt_attest.annotations import values
 from dbt_attest.annotations.dbt_names import DbtNames
 from dbt_attest.annotations.definition import Definition, hashed
 from dbt_attest.annotations.drafting import Draft
-from dbt_attest.artifacts import Manifest
+from dbt_attest.artifacts import LogicHashes, Manifest, Node
 
 _NEVER_APPROVED = frozenset({"draft", "void"})
 
@@ -26,6 +25,7 @@ def linked(drafts: list[Draft], manifest: Manifest) -> list[Definition]:
         definition = draft.definition
         versions[(definition.entity_id, definition.version)].append(definition.evidence_id)
     implied = _implied(drafts)
+    logic = _Logic(drafts, manifest)
     found: list[Definition] = []
     for draft in drafts:
         definition = draft.definition
@@ -37,8 +37,34 @@ def linked(drafts: list[Draft], manifest: Manifest) -> list[Definition]:
         changes["links_elsewhere"] = any(known.get(link) != definition.entity_id for link in every_link)
         for key, texts in draft.declared.items():
             changes[key] = _unique_ids(draft, key, texts, names)
-        found.append(hashed(msgspec.structs.replace(definition, **changes), draft.declared))
+        changes["logic_hash"] = logic.behind(draft)
+        found.append(hashed(definition, draft.declared, changes))
     return found
+
+
+class _Logic:
+    """The logic behind definitions: of several in one block it is behind the newest; what the older ones
+    stood on is unknown."""
+
+    def __init__(self, drafts: list[Draft], manifest: Manifest) -> None:
+        self._hashes = LogicHashes(manifest)
+        self._nodes: dict[str, Node] = {**manifest.nodes, **manifest.metrics}
+        self._newest: dict[str, date] = {}
+        for draft in drafts:
+            if draft.entry.in_versions and draft.definition.status not in _NEVER_APPROVED:
+                start = draft.definition.effective_from or date.min
+                self._newest[draft.family] = max(self._newest.get(draft.family, date.min), start)
+
+    def behind(self, draft: Draft) -> str | None:
+        definition = draft.definition
+        node = self._nodes.get(definition.node_id or "")
+        if node is None or draft.statement.place.node != definition.node_id:
+            return None  # a document, a column, or a source
+        if draft.entry.in_versions:
+            start = definition.effective_from or date.min
+            if definition.status in _NEVER_APPROVED or start != self._newest[draft.family]:
+                return None
+        return self._hashes.of(node)
 
 
 def _implied(drafts: Iterable[Draft]) -> dict[str, set[str]]:

@@ -1,14 +1,26 @@
-"""Owners that dbt states outside the annotation: the group, people's own meta keys, the exposure."""
+"""What dbt states outside the annotation: owners by group, people's own meta keys and exposure, and grain."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from dbt_attest.artifacts import Exposure, Manifest, Node
 
 # The names people use; the first one that says something counts (artifacts seen in about 3,500 projects).
 _META_KEYS = ("owner", "owners", "team", "business_owner", "data_owner", "data_steward", "contact")
+_GRAIN_KEYS = ("grain", "primary_key")
 _NAME_KEYS = ("name", "email", "slack", "team")
+_OF_PEOPLE = frozenset({*_META_KEYS, *_GRAIN_KEYS})
+
+
+class Stated(NamedTuple):
+    """What one place says: attribute `owner`, `grain` or `description`, by a source, at a place in it."""
+
+    attribute: str
+    source: str
+    place: str
+    value: str
 
 
 def owner_claims(manifest: Manifest, node: Node) -> dict[str, list[str]]:
@@ -24,12 +36,46 @@ def owner_claims(manifest: Manifest, node: Node) -> dict[str, list[str]]:
 
 def meta_owner(config_meta: Any, top_meta: Any) -> list[str]:
     """The owners named by somebody's own meta keys; `config.meta` wins over the older `meta`."""
-    for key in _META_KEYS:
-        for meta in (config_meta, top_meta):
-            names = _names(meta.get(key)) if isinstance(meta, dict) else []
+    metas = _said_by_people(config_meta, top_meta)
+    for key in _META_KEYS if metas else ():
+        for meta in metas:
+            names = _names(meta.get(key))
             if names:
                 return names
     return []
+
+
+def stated_by_dbt(owners: dict[str, list[str]], config_meta: Any, top_meta: Any, group: Any) -> list[Stated]:
+    """Every owner and grain that dbt's own fields and people's own meta keys state, each at its place."""
+    found: list[Stated] = []
+    if owners.get("group"):
+        found += _listed("owner", "group", f"group.{group}", owners["group"])
+    if owners.get("exposure"):
+        found += _listed("owner", "exposure", "owner", owners["exposure"])
+    for meta in _said_by_people(config_meta, top_meta)[:1]:
+        for key in _META_KEYS:
+            found += _listed("owner", "meta", f"meta.{key}", _names(meta.get(key)))
+        for key in _GRAIN_KEYS:
+            found += _listed("grain", "meta", f"meta.{key}", _names(meta.get(key)))
+    return found
+
+
+def _said_by_people(config_meta: Any, top_meta: Any) -> list[dict[str, Any]]:
+    """The metas with a key of people's own, merged where both have one: `config.meta` first, key by key."""
+    metas = []
+    for meta in (config_meta, top_meta):
+        if isinstance(meta, dict) and not _OF_PEOPLE.isdisjoint(meta):
+            metas.append(meta)
+    if len(metas) < 2:
+        return metas
+    blank = {key for key in _OF_PEOPLE if not _names(metas[0].get(key))}
+    return [{**metas[0], **{key: metas[1][key] for key in blank & metas[1].keys()}}]
+
+
+def _listed(attribute: str, source: str, place: str, names: list[str]) -> Iterator[Stated]:
+    for index, name in enumerate(names):
+        at = place if len(names) == 1 else f"{place}[{index}]"
+        yield Stated(attribute, source, at, name.replace("\x00", "\ufffd"))
 
 
 def _group_owner(manifest: Manifest, name: str, package: str) -> list[str]:
@@ -41,6 +87,8 @@ def _group_owner(manifest: Manifest, name: str, package: str) -> list[str]:
 
 def _names(value: Any) -> list[str]:
     """Names in text, a list, or a mapping with name, email, slack or team; commas belong to a name."""
+    if value is None:
+        return []
     if isinstance(value, str):
         return [value.strip()] if value.strip() else []
     if isinstance(value, list):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from dbt_attest.artifacts import Finding
 from dbt_attest.errors import Problem
 
@@ -16,8 +18,7 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, gc=False):
     """One node, column or document.
 
     `file` is relative to the dbt project; `node` is a unique_id, with `.column` for a column, None for

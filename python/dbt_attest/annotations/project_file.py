@@ -36,13 +36,15 @@ class CollectionLimits(msgspec.Struct, frozen=True, kw_only=True):
 class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     """One attest.yml, or the defaults where there is none (then `artifact_id` and `generated_at` are None).
 
-    `artifact_id` is the SHA-256 of the file, `generated_at` the time of its last change in UTC. Paths are as
-    written, relative to the file. `owner_precedence` says which place is believed first about owners.
+    `artifact_id` is the SHA-256 of the file, `content` its text, `generated_at` the time of its last change
+    in UTC. Paths are as written, relative to the file. `owner_precedence` says which place is believed first
+    about owners.
     """
 
     path: Path
     artifact_id: str | None = None
     size_bytes: int = 0
+    content: str = ""
     generated_at: datetime | None = None
     warehouse: str | None = None
     environment: str = "prod"
@@ -74,6 +76,7 @@ def read_project_file(path: Path) -> ProjectFile:
         path=path,
         artifact_id=hashlib.sha256(content).hexdigest(),
         size_bytes=len(content),
+        content=content.decode("utf-8-sig"),
         generated_at=instant_of(changed),
         warehouse=values.get("warehouse"),
         environment=values.get("environment", "prod").strip(),

@@ -13,13 +13,14 @@ A block is the `attest` mapping as it holds for the place, after what dbt does t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from dbt_attest.annotations.dbt_names import unversioned_id
 from dbt_attest.annotations.documents import Document
-from dbt_attest.annotations.owner_claims import meta_owner, owner_claims
+from dbt_attest.annotations.owner_claims import Stated, meta_owner, owner_claims, stated_by_dbt
 from dbt_attest.annotations.path_rules import forward_slashes
 from dbt_attest.annotations.place import Place, Report
 from dbt_attest.annotations.schema import shown
@@ -38,12 +39,12 @@ _ENTITY_TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One place with all that it says before defaults and inheritance.
 
     `block` is None where nothing is annotated. `rule_path` is the path the rules of attest.yml see. `family`
-    is common to the versions of one dbt model. `instant` is when the artifact was written, UTC.
+    is common to the versions of one dbt model. `instant` is when the artifact was written, UTC. `stated` are
+    the owners and grains that dbt states outside the annotation.
     """
 
     place: Place
@@ -57,6 +58,7 @@ class Statement:
     description: str | None
     title: str | None
     owner_claims: dict[str, list[str]]
+    stated: list[Stated]
     instant: datetime
     block: dict[str, Any] | None
     family: str
@@ -94,6 +96,9 @@ def _node_statements(manifest: Manifest, node: Node, report: Report) -> Iterator
     names: tuple[str | None, ...] = (node.name, node.label)
     if isinstance(node, Source):
         names = (node.name, f"{node.source_name}.{node.name}", node.label)
+    owners = owner_claims(manifest, node)
+    config_meta = node.config.meta if node.config else None
+    group = node.group or (node.config.group if node.config else None)
     yield Statement(
         place=here,
         rule_path=original or described_in,
@@ -105,7 +110,8 @@ def _node_statements(manifest: Manifest, node: Node, report: Report) -> Iterator
         names=names,
         description=node.description,
         title=None,
-        owner_claims=owner_claims(manifest, node),
+        owner_claims=owners,
+        stated=stated_by_dbt(owners, config_meta, node.meta, group),
         instant=manifest.generated_at,
         block=block,
         family=unversioned,
@@ -129,7 +135,8 @@ def _node_statements(manifest: Manifest, node: Node, report: Report) -> Iterator
                 names=(f"{names[1] if isinstance(node, Source) else node.name}.{name}",),
                 description=column.description,
                 title=None,
-                owner_claims=_column_claims(manifest, node, column),
+                owner_claims=_column_claims(owners, column),
+                stated=stated_by_dbt({}, column.config.meta if column.config else None, column.meta, None),
                 instant=manifest.generated_at,
                 block=column_block,
                 family=f"{unversioned}.{name}",
@@ -149,16 +156,16 @@ def _document_statement(manifest: Manifest, document: Document, report: Report) 
         description=document.body,
         title=document.heading,
         owner_claims={},
+        stated=[],
         instant=document.generated_at,
         block=document.front_matter or None,
         family=document.path,
     )
 
 
-def _column_claims(manifest: Manifest, node: Node, column: Column) -> dict[str, list[str]]:
-    claims = owner_claims(manifest, node)
+def _column_claims(of_node: dict[str, list[str]], column: Column) -> dict[str, list[str]]:
     own = meta_owner(column.config.meta if column.config else None, column.meta)
-    return {**claims, "meta": own or claims["meta"]}
+    return {**of_node, "meta": own or of_node["meta"]}
 
 
 def _block(manifest: Manifest, node: Node, place: Place) -> dict[str, Any] | None:

@@ -88,6 +88,8 @@ def recorded_at(place: Place, key: str, value: Any, artifact_instant: datetime) 
 
 def owners(place: Place, key: str, value: Any) -> list[Owner]:
     """Owners as annotated: a name, a list of names, or dated ones."""
+    if value is None:
+        return []
     found: list[Owner] = []
     for index, item in enumerate(value if isinstance(value, list) else [value]):
         at = f"{key}[{index}]" if isinstance(value, list) else key
@@ -103,6 +105,8 @@ def owners(place: Place, key: str, value: Any) -> list[Owner]:
 
 def aliases(place: Place, key: str, value: Any) -> list[Alias]:
     """Other names, each with its language and days where given."""
+    if value is None:
+        return []
     found: list[Alias] = []
     for index, item in enumerate(value if isinstance(value, list) else [value]):
         at = f"{key}[{index}]" if isinstance(value, list) else key
@@ -128,7 +132,9 @@ def names(place: Place, key: str, value: Any) -> list[str] | None:
 def scope(place: Place, key: str, value: Any) -> dict[str, str]:
     """Where a definition applies, as a map of text; true and false as JSON writes them."""
     found: dict[str, str] = {}
-    for name, item in (value or {}).items():
+    if not value:
+        return found
+    for name, item in value.items():
         plain = str(item).lower() if isinstance(item, bool) else str(item)
         found[str(name).strip()] = text(place, f"{key}.{name}", plain) or ""
     return dict(sorted(found.items()))

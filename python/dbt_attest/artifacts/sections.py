@@ -1,49 +1,23 @@
-"""One section of a manifest (`nodes`, `sources`, …), surviving the single node that is not as expected."""
+"""One section of an artifact (`nodes`, `results`, …), surviving the single entry that is not as expected."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from dbt_attest.artifacts.findings import Finding
+from dbt_attest.artifacts.header import Reading
 from dbt_attest.artifacts.json_file import refusal
-from dbt_attest.artifacts.nodes import NO_COLUMNS, Column, Group, Node
+from dbt_attest.artifacts.nodes import NO_COLUMNS, Column, Node
 from dbt_attest.errors import InputError
 
-T = TypeVar("T", bound=Node | Group)
+T = TypeVar("T", bound=msgspec.Struct)
 
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
 _TOP_KEY = re.compile(r"^[^.\[]+")
 _WORD = b"attest"
 _NEXT_STEP = "run `dbt parse` again, and report it if dbt writes it so"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The reading of one manifest: the file and what was found strange in it."""
-
-    path: Path
-    artifact_id: str
-    findings: list[Finding] = field(default_factory=list)
-
-    def found(
-        self, place: str, *, expected: str, found: str, file: object = None, node: str | None = None
-    ) -> None:
-        """Note a place that could not be taken as it is; `file` is the node's own, where it says one."""
-        self.findings.append(
-            Finding(
-                artifact_id=self.artifact_id,
-                file=file if isinstance(file, str) and file else self.path.name,
-                node_id=node,
-                json_path=place,
-                expected=expected,
-                found=found,
-            )
-        )
 
 
 class _Listed(msgspec.Struct, gc=False):
@@ -69,6 +43,35 @@ def decode_section(
         if isinstance(node, Node):
             _complete(reading, section, unique_id, node)
     return nodes
+
+
+def decode_rows(
+    reading: Reading, sections: dict[str, msgspec.Raw], section: str, row_type: type[T]
+) -> list[tuple[int, T]]:
+    """The rows of a list, each with its position; what is no object is left out and noted.
+
+    A field whose type is not dbt's is left out and noted.
+    """
+    raw = sections.get(section)
+    try:
+        return list(enumerate(msgspec.json.decode(raw or b"[]", type=list[row_type] | None) or []))  # type: ignore[valid-type]
+    except msgspec.ValidationError:
+        pass
+    values = msgspec.json.decode(raw or b"[]")
+    if not isinstance(values, list):
+        raise refusal(reading.path, f"a list of `{section}`", type(values).__name__, _NEXT_STEP)
+    rows: list[tuple[int, T]] = []
+    for position, value in enumerate(values):
+        place = f"{section}[{position}]"
+        try:
+            if not isinstance(value, dict):
+                raise InputError(place)
+            rows.append(
+                (position, _leniently(reading, place, str(value.get("unique_id", "")), value, row_type))
+            )
+        except InputError:
+            reading.found(place, expected="an object", found=f"{repr(value)[:80]}; left out")
+    return rows
 
 
 def decode_disabled(raw: msgspec.Raw | None) -> set[str]:
@@ -106,11 +109,12 @@ def _complete(reading: Reading, section: str, unique_id: str, node: Node) -> Non
             reading.found(
                 place, expected=what, found="another type", file=node.original_file_path, node=unique_id
             )
-    node.raw_columns = NO_COLUMNS
+    # a copy, or the bytes of the whole file would stay in memory with it
+    node.raw_columns = NO_COLUMNS if len(bytes(node.raw_columns)) <= 2 else node.raw_columns.copy()
 
 
 def _one_by_one(reading: Reading, raw: msgspec.Raw, section: str, node_type: type[T]) -> dict[str, T]:
-    expected = f"a dbt manifest.json whose `{section}` is a map of nodes"
+    expected = f"a {reading.path.name} whose `{section}` is a map of nodes"
     try:
         texts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     except msgspec.ValidationError as error:
@@ -125,7 +129,7 @@ def _one_by_one(reading: Reading, raw: msgspec.Raw, section: str, node_type: typ
 
 
 def _leniently(reading: Reading, place: str, unique_id: str, value: dict[str, Any], node_type: type[T]) -> T:
-    columns = value.pop("columns", None)
+    columns = value.pop("columns", None) if issubclass(node_type, Node) else None
     while True:
         try:
             node = msgspec.convert(value, node_type)

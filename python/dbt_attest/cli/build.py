@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dbt_attest.cli.options import environment_option, format_option, required_project_dir, warehouse_option
 
+if TYPE_CHECKING:
+    from dbt_attest.warehouse.building import Built
+    from dbt_attest.warehouse.replay import Replay, Skipped
+    from dbt_attest.warehouse.writing import Destination
+
+_One = TypeVar("_One")
+_HELD = (
+    "  held      {count} definitions would no longer be stated, or lose authority, dates or permissions:\n"
+    "            more than attest.yml allows at once; they stay as they were until --allow-removals"
+)
+
 
 @click.command("build")
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR]...")
 @click.option(
     "--target-dir",
     type=click.Path(path_type=Path),
     help="Folder with dbt's manifest.json.  [default: target in the project]",
+)
+@click.option(
+    "--archive",
+    is_flag=True,
+    help="Record the past from DIR...: archives, copied target folders, or trees of them, in any order.  "
+    "[default: the archive of attest.yml]",
+)
+@click.option(
+    "--from-git",
+    metavar="[RANGE]",
+    is_flag=False,
+    flag_value="HEAD",
+    help="Record the past from the project's commits, each parsed by dbt; RANGE is one as git takes it, such "
+    "as v1.0..main.  [default: HEAD]",
 )
 @click.option(
     "--wait",
@@ -22,51 +52,163 @@ from dbt_attest.cli.options import environment_option, format_option, required_p
     show_default=True,
     help="Seconds to wait while another process holds the file.",
 )
+@click.option(
+    "--allow-removals",
+    is_flag=True,
+    help="Also record what takes away more of the project than attest.yml allows at once.",
+)
 @environment_option
 @warehouse_option
 @format_option
 def command(
-    target_dir: Path | None, wait: float, environment: str | None, warehouse: Path | None, output: str
-) -> None:
+    folders: tuple[Path, ...],
+    target_dir: Path | None,
+    archive: bool,
+    from_git: str | None,
+    wait: float,
+    allow_removals: bool,
+    environment: str | None,
+    warehouse: Path | None,
+    output: str,
+) -> int:
     """Read a target folder and record it in the evidence warehouse.
 
     In the project's own DuckDB file the resolvers come from the project's `dbt build`; any other file is a
     stand-alone warehouse and gets them here. The same files again change nothing; nothing recorded is ever
     changed.
+
+    With --archive or --from-git the past is recorded: exit code 1 where some of it could not be read; the
+    rest is recorded.
     """
+    if sum([archive, from_git is not None, target_dir is not None]) > 1:
+        raise click.UsageError("Name one of --target-dir, --archive and --from-git.")
+    if folders and not archive:
+        raise click.UsageError(f"Expected no folder without --archive, found {folders[0]}.")
+    chosen: dict[str, Any] = {"warehouse": warehouse, "environment": environment, "patience": wait}
+    if from_git is None:
+        chosen["removals_allowed"] = allow_removals
+    if archive:
+        return _from_archives(folders, chosen, output)
+    if from_git is not None:
+        return _from_git(from_git, chosen, output)
     from dbt_attest.warehouse.building import build
 
-    built = build(
-        required_project_dir(),
-        target_dir=target_dir,
-        warehouse=warehouse,
-        environment=environment,
-        patience=wait,
-    )
-    if output == "json":
-        import json
+    built = build(required_project_dir(), target_dir=target_dir, **chosen)
+    _show(built, output)
+    return 1 if built.recorded.held else 0
 
+
+def _from_archives(folders: tuple[Path, ...], chosen: dict[str, Any], output: str) -> int:
+    from dbt_attest.warehouse.building import build_past
+
+    destination, done = build_past(required_project_dir(), folders, progress=progress("Recording"), **chosen)
+    return _show_past(destination, done, {}, [], output)
+
+
+def _from_git(revisions: str, chosen: dict[str, Any], output: str) -> int:
+    import signal
+
+    from dbt_attest.warehouse.from_git import build_from_git
+
+    # a CI system ends a job so: what is parsed is still recorded, and the worktree removed
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        found = build_from_git(
+            required_project_dir(), revisions, progress=progress("Parsing commits"), **chosen
+        )
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    counts = {"commits": found.commits, "recorded_before": found.known, "shallow": found.shallow}
+    lines = [
+        f"  commits   {found.commits} touched the project"
+        + (f", {found.known} of them were recorded before" if found.known else "")
+    ]
+    if found.shallow:
+        lines.append("  shallow   this clone lacks earlier commits: `git fetch --unshallow` gets them")
+    code = _show_past(found.destination, found.done, counts, lines, output)
+    if output == "text":
+        click.echo("  next      `dbt parse` and `attest build` record the present, with today's permissions")
+    return code
+
+
+def progress(what: str) -> Any:
+    """Shows on a terminal how far it is; standard output stays clean."""
+
+    def track(sequence: Sequence[_One]) -> Iterable[_One]:
+        if not sys.stderr.isatty():
+            return sequence
+        from rich.console import Console
+        from rich.progress import track as bar
+
+        return bar(sequence, description=what, console=Console(stderr=True), transient=True)
+
+    return track
+
+
+def _show_past(
+    destination: Destination, done: Replay, counts: dict[str, Any], lines: list[str], output: str
+) -> int:
+    if output == "json":
+        values = {"warehouse": str(destination.path), "schema": destination.schema} | counts | vars(done)
+        values["skipped"] = [vars(one) for one in done.skipped]
+        click.echo(json.dumps(values, indent=2, ensure_ascii=False))
+        return 1 if done.skipped or done.held else 0
+    click.echo(f"{destination.path}, schema {destination.schema}")
+    for line in lines:
+        click.echo(line)
+    unchanged = f"; {done.unchanged} were recorded before" if done.unchanged else ""
+    click.echo(
+        f"  recorded  {done.recorded} collections: {done.changed} definitions new or changed, "
+        f"{done.no_longer_stated} no longer stated{unchanged}"
+    )
+    if done.resolvers_missing:
+        click.echo("  next      run `dbt build`: it creates the resolvers in this file")
+    if done.held:
+        click.echo(_HELD.format(count=done.held))
+    for sentence in _skipped(done.skipped):
+        click.echo(f"attest: {sentence}", err=True)
+    return 1 if done.skipped or done.held else 0
+
+
+def _skipped(skipped: list[Skipped]) -> list[str]:
+    """One sentence for those in a row that were skipped for one reason."""
+    said: list[str] = []
+    start = 0
+    for number, one in enumerate(skipped):
+        if number + 1 < len(skipped) and skipped[number + 1].reason == one.reason:
+            continue
+        many = f" and {number - start} more until {one.name}" if number > start else ""
+        said.append(f"skipped {skipped[start].name}{many}: {one.reason}")
+        start = number + 1
+    return said
+
+
+def _show(built: Built, output: str) -> None:
+    if output == "json":
         values = vars(built) | {"warehouse": str(built.warehouse), "recorded": vars(built.recorded)}
         click.echo(json.dumps(values, indent=2))
         return
     recorded = built.recorded
     click.echo(f"{built.project_name} ({built.environment}) → {built.warehouse}, schema {built.schema}")
-    click.echo(
-        f"  read      {built.definitions} definitions of {built.entities} entities: "
-        f"{built.governed} governed, {built.annotated} annotated, "
-        f"{built.unclassified} unclassified; {built.edges} lineage edges"
-    )
+    if built.definitions is not None:
+        click.echo(
+            f"  read      {built.definitions} definitions of {built.entities} entities: "
+            f"{built.governed} governed, {built.annotated} annotated, "
+            f"{built.unclassified} unclassified; {built.edges} lineage edges"
+        )
     if recorded.collection_id is None:
         click.echo("  recorded  nothing: the same files were recorded before")
     else:
         click.echo(
             f"  recorded  {recorded.changed} new or changed, {recorded.no_longer_stated} no longer stated"
         )
+    if recorded.held:
+        click.echo(_HELD.format(count=recorded.held))
     for finding in built.findings[:20]:
         click.echo(f"  finding   {finding}")
     if len(built.findings) > 20:
         click.echo(f"  finding   and {len(built.findings) - 20} more, all in the table reader_findings")
-    if not built.annotated:
+    if built.annotated == 0:
         click.echo(
             "  next      nothing is annotated yet: add meta.attest to a model or metric (see the README)"
         )

@@ -18,7 +18,8 @@ _VERBS = {
     "build": "Read a target folder and record it in the evidence warehouse.",
     "status": "What the warehouse holds, and whether something needs a person.",
     "resolve": "Which definition was in force, who says so, and may you see it?",
-    "timeline": "What was in force over time.",
+    "timeline": "What was in force over time, or what was asserted when.",
+    "verify": "Whether the warehouse is what its archive says.",
 }
 
 

@@ -153,13 +153,18 @@ def show(
     asked: Warehouse,
     requester: Requester,
 ) -> int:
-    """Print a resolution and give the exit code; of an unknown entity, near names go to standard error."""
+    """Print a resolution and give the exit code, as `exit_code_of` does."""
     if output == "json":
         import json
 
         click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
     else:
         click.echo(as_text(found))
+    return exit_code_of(found, asked, requester)
+
+
+def exit_code_of(found: Resolution, asked: Warehouse, requester: Requester) -> int:
+    """The exit code of an answer; of an unknown entity, near names go to standard error."""
     if found.reason != "unknown_entity":
         return 0
     near = asked.near_names(found.asked, requester=requester)

@@ -20,6 +20,9 @@ warehouse: {warehouse}
 # What a collection of this folder is of: prod, a branch, a developer.
 environment: prod
 
+# Every file that a collection read, compressed: the warehouse can be made again from them.
+archive: .attest/artifacts
+
 # Defaults by path; the last match wins, key by key, and what an annotation says itself comes first.
 rules:
   # Chosen with `attest init`: {about_permissions}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from dbt_attest.resolution.result import Resolution, Support
 
 _WIDTH = 92
 
-#: What each reason of a non-answer means, as the middle of a sentence; `{about}` is filled by `_reason`.
+#: What each reason of a non-answer means, as the middle of a sentence; `{about}` is filled by `reason`.
 _REASONS = {
     "nothing_collected": "nothing has been collected in environment {environment} yet: run `attest build`",
     "unknown_entity": "no entity of that name is known",
@@ -65,7 +65,7 @@ def prose(found: Resolution) -> str:
 
 def timeline(found: Resolution) -> str:
     """All segments, one line each."""
-    lines = [f"{_subject(found)}, as known at {_instant(found.known_at)}"]
+    lines = [f"{subject(found)}, as known at {instant(found.known_at)}"]
     lines += _segment_lines(found)
     lines += _footer(found)
     return "\n".join(lines)
@@ -76,11 +76,11 @@ def _head(found: Resolution) -> list[str]:
         return _answer(found)
     if found.outcome == "split":
         return [
-            f"{_subject(found)} {_when(found)} has no single definition:",
+            f"{subject(found)} {_when(found)} has no single definition:",
             *_segment_lines(found),
         ]
-    lead = f"{_subject(found)} {_when(found)}. {_LEADS[found.outcome]} ({found.outcome}: {found.reason}): "
-    lines = textwrap.wrap(lead + _reason(found) + ".", _WIDTH)
+    lead = f"{subject(found)} {_when(found)}. {_LEADS[found.outcome]} ({found.outcome}: {found.reason}): "
+    lines = textwrap.wrap(lead + reason(found) + ".", _WIDTH)
     if len(found.segments) > 1:
         lines += _segment_lines(found)
     if found.withheld:
@@ -95,7 +95,7 @@ def _answer(found: Resolution) -> list[str]:
     basis = f" by {safe(found.date_basis)}" if found.date_basis else ""
     assumed = " (today, since no day was asked)" if found.assumed_today else ""
     lines = textwrap.wrap(
-        f"{_subject(found)} {_when(found)}{assumed}: {found.evidence_id}, "
+        f"{subject(found)} {_when(found)}{assumed}: {found.evidence_id}, "
         f"version {safe(found.version or '1')}, {interval}{basis}.",
         _WIDTH,
     )
@@ -156,7 +156,7 @@ def _footer(found: Resolution) -> list[str]:
     if found.outcome == "answer":
         lines += [
             "",
-            f"As known at {_instant(found.known_at)}; recorded {_instant(found.recorded_at)}; "
+            f"As known at {instant(found.known_at)}; recorded {instant(found.recorded_at)}; "
             f"{safe(found.file or '')} in artifact {(found.artifact_id or '')[:12]}, "
             f"content {(found.content_hash or '')[:12]}.",
         ]
@@ -177,7 +177,8 @@ def _bounds(first: date, last: date) -> str:
     return f"{shown_first} – {shown_last}"
 
 
-def _reason(found: Resolution) -> str:
+def reason(found: Resolution) -> str:
+    """Why there is no answer, as the middle of a sentence."""
     neighbours = "; ".join(
         f"{safe(one['evidence_id'])} {_interval(one['valid_from'], one['valid_to'])}"
         for one in found.neighbours
@@ -200,7 +201,8 @@ def _candidate(one: Mapping[str, Any]) -> str:
     return f"{name} ({scope})" if scope else name
 
 
-def _subject(found: Resolution) -> str:
+def subject(found: Resolution) -> str:
+    """The title and name of what was asked about."""
     name = safe(found.entity or found.asked)
     return f"{safe(found.title)} ({name})" if found.title else name
 
@@ -221,8 +223,9 @@ def _day(day: date | None) -> str:
     return f"{day.day} {day:%B} {day.year}" if day else ""
 
 
-def _instant(instant: Any) -> str:
-    return f"{instant:%Y-%m-%d %H:%M} UTC" if instant else "any time"
+def instant(at: datetime | None) -> str:
+    """An instant in UTC, to the minute."""
+    return f"{at:%Y-%m-%d %H:%M} UTC" if at else "any time"
 
 
 def _indented(text: str) -> list[str]:

@@ -25,6 +25,7 @@ _COLUMNS = (
     "governed",
     "unclassified",
     "removed",
+    "held",
     "findings",
 )
 
@@ -38,7 +39,7 @@ def command(environment: str | None, warehouse: Path | None, schema: str | None,
     """What the warehouse holds, and whether something needs a person.
 
     Only counts, by project and environment. Exit code 1 where evidence is older than attest.yml allows,
-    nothing was collected, or the resolvers are missing.
+    nothing was collected, removals are held, or the resolvers are missing.
     """
     from dbt_attest.resolution import Warehouse
     from dbt_attest.warehouse.state import state
@@ -76,7 +77,7 @@ def _print(path: Path, found: State) -> None:
         click.echo(sentence)
 
 
-_COUNTED = {"collections", "stated", "governed", "unclassified", "removed", "findings"}
+_COUNTED = {"collections", "stated", "governed", "unclassified", "removed", "held", "findings"}
 
 
 def _as_row(project: ProjectState) -> list[Any]:
@@ -91,6 +92,7 @@ def _as_row(project: ProjectState) -> list[Any]:
         project.governed,
         project.unclassified,
         project.removed,
+        project.held,
         project.findings,
     ]
 
@@ -111,6 +113,13 @@ def _advice(found: State) -> list[str]:
         "run `dbt parse` and `attest build`."
         for project in found.projects
         if project.stale
+    ]
+    said += [
+        f"{project.project_name} ({project.environment}) holds {project.held} removals: expected the "
+        "definitions to be stated as before, found manifests that lack them or what makes them count; repair "
+        "that and run `attest build`, or run `attest build --allow-removals`."
+        for project in found.projects
+        if project.held
     ]
     if not found.projects:
         said.append("Nothing has been collected: run `attest build`.")

@@ -16,6 +16,8 @@ from dbt_attest.resolution.result import Resolution, Segment, Support
 if TYPE_CHECKING:
     import duckdb
 
+    from dbt_attest.resolution.history import History
+
 _NOBODY = Requester()
 # Far enough in both directions to hold every date a definition can have.
 _ALL_TIME = (date(1, 1, 1), date(9999, 12, 31))
@@ -52,13 +54,14 @@ class Warehouse:
         Raises WarehouseError as `open` does.
         """
         from dbt_attest.warehouse.contract import check_version, quoted
-        from dbt_attest.warehouse.files import connect, find_schema
+        from dbt_attest.warehouse.files import connect, damage_told, find_schema
 
         connection = connect(self.path, read_only=True)
         try:
-            schema = find_schema(connection, self.path, self._wanted_schema)
-            check_version(connection, self.path, schema)
-            yield connection, quoted(schema)
+            with damage_told(self.path):
+                schema = find_schema(connection, self.path, self._wanted_schema)
+                check_version(connection, self.path, schema)
+                yield connection, quoted(schema)
         finally:
             connection.close()
 
@@ -142,6 +145,36 @@ class Warehouse:
             scope=scope,
             environment=environment,
         )
+
+    def history(
+        self,
+        entity: str,
+        *,
+        known_at: datetime | date | str | None = None,
+        requester: Requester = _NOBODY,
+        environment: str | None = None,
+    ) -> History:
+        """What was asserted about `entity` when, by which file and commit, and what changed each time.
+
+        Raises InputError as `resolve` does.
+        """
+        from dbt_attest.resolution.history import Change, History
+
+        environment = environment or self.environment
+        found = self.resolve(entity, known_at=known_at, requester=requester, environment=environment)
+        with self.connection() as (connection, schema):
+            rows = _rows(
+                connection,
+                f"from {schema}.definition_history($entity, known_at := $known_at, groups := $groups, "
+                "environment := $environment)",
+                {
+                    "entity": entity,
+                    "known_at": known_at,
+                    "groups": list(requester.groups),
+                    "environment": environment,
+                },
+            )
+        return History(found, tuple(Change(**row) for row in rows))
 
     def near_names(
         self, name: str, *, requester: Requester = _NOBODY, environment: str | None = None

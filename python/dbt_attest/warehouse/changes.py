@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dbt_attest.warehouse.contract import evidence_tables, quoted
+from dbt_attest.warehouse.held import Guard, hold, silent
 from dbt_attest.warehouse.loading import load
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ class History:
     """A table that keeps the history of things.
 
     `key` identifies a thing, `state` are the columns that make a row differ, and `kept` those that still say
-    whose it was when it is no longer stated. Three are SQL over a row `{row}`: `node` is the unique_id that,
+    whose it was when it is no longer stated. Four are SQL over a row `{row}`: `node` is the unique_id that,
     while disabled, leaves the thing neither stated nor absent; `owned` says whether the project may remove it
-    at all; `file_id` is the file that a state asserted again is credited to, null for the manifest.
+    at all; `file_id` is the file that a state asserted again is credited to, null for the manifest; `held`
+    says whether a row `held` of the removals held is about the thing.
     """
 
     table: str
@@ -37,16 +39,18 @@ class History:
     node: str
     owned: str
     file_id: str
+    held: str = "false"
 
 
 ASSERTIONS = History(
     table="assertions",
     key=("entity_id", "evidence_id"),
-    state=("state_hash", "permissions", "permissions_from"),
+    state=("state_hash", "permissions", "permissions_from", "links_elsewhere"),
     kept=("package_name", "node_id"),
     node="coalesce({row}.node_id, '')",
     owned="{row}.package_name = $project_name",
     file_id="if({row}.node_id is null, {row}.artifact_id, null)",
+    held="held.entity_id = {row}.entity_id and held.evidence_id = {row}.evidence_id",
 )
 EDGES = History(
     table="lineage_edges",
@@ -56,6 +60,7 @@ EDGES = History(
     node="{row}.to_node",
     owned="true",
     file_id="null",
+    held="held.reason = 'removed' and held.node_id = {row}.to_node",
 )
 
 
@@ -78,30 +83,35 @@ def append_changes(
     history: History,
     rows: Iterable[dict[str, Any]],
     values: dict[str, Any],
+    guard: Guard | None = None,
 ) -> Changes:
     """Append the rows that differ from the row before them, and what follows from that.
 
     `values` are the columns that all rows share (environment, project_name, generated_at, collection_id,
-    ingested_at) and `manifest_id` and `disabled` of the collection.
+    ingested_at) and `manifest_id` and `disabled` of the collection. With a `guard`, what would take too many
+    definitions away is held; without one, what hangs on a removal that is held stays with it.
     """
-    load(connection, "staged", history.table, ({"stated": True} | values | row for row in rows))
+    load(connection, "staged", history.table, rows, without=_FILLED_HERE)
 
     def run(sql: str) -> duckdb.DuckDBPyConnection:
         return connection.execute(sql, {name: value for name, value in values.items() if f"${name}" in sql})
 
+    run(silent(schema))
     run(_before_this(schema, history))
     run(_claims(history))
-    run(_added(history))
+    run(_added(schema, history))
+    if guard is not None:
+        hold(run, schema, guard, history.owned, _compared(history))
+    else:
+        run(_without_silent(history))
     changed, absent = run(
         "select count(*) filter (stated), count(*) filter (not stated) from added"
     ).fetchall()[0]
     known_until = run("select max(asserted_at) from staged").fetchall()[0][0]
-    run(
-        f"insert into {quoted(schema)}.{history.table} by name "
-        f"select added.* exclude (claim, before_id), {_SHARED}, "
-        "cast($generated_at as timestamptz) as generated_at from added"
-    )
+    run(_insert(schema, history))
     run(_asserted_again(schema, history))
+    for table in ("staged", "history", "claims", "added"):
+        run(f"drop table {table}")
     return Changes(changed, absent, known_until)
 
 
@@ -109,13 +119,14 @@ _SHARED = (
     "$environment as environment, $project_name as project_name, $collection_id as collection_id, "
     "cast($ingested_at as timestamptz) as ingested_at"
 )
-_FILLED_HERE = {"environment", "project_name", "collection_id", "ingested_at", "generated_at"}
+_FILLED_HERE = {"environment", "project_name", "collection_id", "ingested_at", "generated_at", "stated"}
+_INSTANT = "cast($generated_at as timestamptz)"
 
 
 def _before_this(schema: str, history: History) -> str:
     """One row for each that was recorded of the same project and environment."""
     columns = ["stated", "asserted_at", "generated_at", "artifact_id", "ingested_at"]
-    columns += [*history.key, *history.state, *history.kept]
+    columns += [*history.key, *history.kept]
     return f"""
         create or replace temp table history as
         select recorded.rowid as id, {", ".join(f"recorded.{column}" for column in columns)}
@@ -130,48 +141,49 @@ def _claims(history: History) -> str:
     What it lacks it lacks from its own instant on, but not before the last thing it is compared with: a
     document can be younger than the manifest that it was read beside.
     """
+    key = ", ".join(history.key)
+    compared = ", ".join([*history.key, *history.state, *history.kept])
     return f"""
         create or replace temp table claims as
-        select row_number() over () as claim, claimed.*
+        select row_number() over () as claim, {_INSTANT} as generated_at, claimed.*
         from (
-          from staged
+          select rowid as staged_id, true as stated, {compared}, artifact_id, asserted_at from staged
           union all by name
-          select {", ".join(history.key)}, false as stated,
+          select {key}, false as stated,
             greatest($manifest_id, max({history.file_id.format(row="history")}) filter (
-              generated_at = cast($generated_at as timestamptz))) as artifact_id,
-            greatest(cast($generated_at as timestamptz), max(asserted_at) filter (
-              generated_at <= cast($generated_at as timestamptz))) as asserted_at,
-            cast($generated_at as timestamptz) as generated_at
-          from history anti join staged using ({", ".join(history.key)})
-          group by {", ".join(history.key)}
+              generated_at = {_INSTANT})) as artifact_id,
+            greatest({_INSTANT}, max(asserted_at) filter (generated_at <= {_INSTANT})) as asserted_at
+          from history anti join staged using ({key})
+          group by {key}
         ) as claimed
         """
 
 
-def _added(history: History) -> str:
-    """One row for each claim that differs from what was said before it (`before_id`, null for nothing)."""
-    columns = [
-        column
-        for column in evidence_tables()[history.table]
-        if column not in _FILLED_HERE and column not in history.kept
-    ]
-    differs = " or ".join(f"claims.{column} is distinct from before.{column}" for column in history.state)
-    kept = [f"if(claims.stated, claims.{column}, before.{column}) as {column}" for column in history.kept]
+def _compared(history: History) -> str:
+    """CTE: for each claim about something recorded, the row before it in the order of artifacts."""
     return f"""
-        create or replace temp table added as
-        with compared as (
+        compared as (
           select claims.claim, arg_max(history.id, {{a: history.asserted_at, g: history.generated_at,
             f: history.artifact_id, i: history.ingested_at}}) as before_id
           from claims join history using ({", ".join(history.key)})
           where (history.asserted_at, history.generated_at, history.artifact_id)
             <= (claims.asserted_at, claims.generated_at, claims.artifact_id)
           group by claims.claim
-        )
-        select claims.claim, compared.before_id,
-          {", ".join([*(f"claims.{column}" for column in columns), *kept])}
+        )"""
+
+
+def _added(schema: str, history: History) -> str:
+    """One row for each claim that differs from what was said before it (`before_id`, null for nothing)."""
+    differs = " or ".join(f"claims.{column} is distinct from before.{column}" for column in history.state)
+    kept = [f"if(claims.stated, claims.{column}, before.{column}) as {column}" for column in history.kept]
+    columns = ["claim", "staged_id", "stated", "asserted_at", "artifact_id", *history.key]
+    return f"""
+        create or replace temp table added as
+        with {_compared(history)}
+        select compared.before_id, {", ".join([*(f"claims.{column}" for column in columns), *kept])}
         from claims
         left join compared on compared.claim = claims.claim
-        left join history as before on before.id = compared.before_id
+        left join {quoted(schema)}.{history.table} as before on before.rowid = compared.before_id
         where case
           when claims.stated then before.stated is distinct from true or {differs}
           else before.stated and {history.owned.format(row="before")}
@@ -180,12 +192,32 @@ def _added(history: History) -> str:
         """
 
 
+def _without_silent(history: History) -> str:
+    """What hangs on a definition whose removal is held is not removed either."""
+    return f"""
+        delete from added where not stated and exists (
+          from silent as held
+          where held.manifest_id = $manifest_id and {history.held.format(row="added")})
+        """
+
+
+def _insert(schema: str, history: History) -> str:
+    here = {"asserted_at", "artifact_id", *history.key, *history.kept}
+    columns = [column for column in evidence_tables()[history.table] if column not in _FILLED_HERE]
+    said = [f"{'added' if column in here else 'staged'}.{column}" for column in columns]
+    return f"""
+        insert into {quoted(schema)}.{history.table} by name
+        select {", ".join(said)}, added.stated, {_INSTANT} as generated_at, {_SHARED}
+        from added left join staged on staged.rowid = added.staged_id
+        """
+
+
 def _asserted_again(schema: str, history: History) -> str:
     """What the next collection that spoke of the thing said of it, where it was stored only as no change."""
     columns = [
         column
         for column in evidence_tables()[history.table]
-        if column not in _FILLED_HERE and column not in ("stated", "asserted_at", "artifact_id")
+        if column not in _FILLED_HERE and column not in ("asserted_at", "artifact_id")
     ]
     again = [
         f"added.{column}" if column in history.key
@@ -199,7 +231,7 @@ def _asserted_again(schema: str, history: History) -> str:
         with later_collections as (
           select distinct generated_at, manifest_id, disabled from {quoted(schema)}.collections
           where project_name = $project_name and environment = $environment
-            and (generated_at, manifest_id) > (cast($generated_at as timestamptz), $manifest_id)
+            and (generated_at, manifest_id) > ({_INSTANT}, $manifest_id)
         ),
         following as (
           select added.claim, arg_min(
@@ -207,6 +239,9 @@ def _asserted_again(schema: str, history: History) -> str:
             {{generated_at: later.generated_at, manifest_id: later.manifest_id}}) as collection
           from added cross join later_collections as later
           where not list_contains(coalesce(later.disabled, []), {history.node.format(row="added")})
+            and not exists (
+              from silent as held
+              where held.manifest_id = later.manifest_id and {history.held.format(row="added")})
           group by added.claim
         )
         select {", ".join(again)},

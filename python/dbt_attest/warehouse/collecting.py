@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from dbt_attest import __version__
-from dbt_attest.annotations import Definition, Document, Extraction, ProjectFile, extract, read_documents
-from dbt_attest.artifacts import Manifest
+from dbt_attest.annotations import Document, Extraction, ProjectFile, extract, read_documents
+from dbt_attest.annotations.strict_yaml import load_yaml
+from dbt_attest.artifacts import Finding, Manifest, sorted_findings
 from dbt_attest.errors import InputError
 from dbt_attest.warehouse.collection import Artifact, Collection
+from dbt_attest.warehouse.commit import commit_of
+from dbt_attest.warehouse.fact_rows import (
+    claim_rows,
+    column_rows,
+    execution_rows,
+    exposure_rows,
+    freshness_rows,
+    group_rows,
+    phantom_findings,
+    phantoms,
+)
+from dbt_attest.warehouse.facts import CATALOG
+from dbt_attest.warehouse.side_files import SIDE_KINDS, read_side_files
 
-_NO_COLUMNS = {"annotated", "rules_taken"}
+_NO_COLUMNS = ("annotated", "rules_taken")
+
+
+class Rows:
+    """Rows that are made anew each time somebody goes through them, so that they take no memory."""
+
+    def __init__(self, make: Callable[..., Iterable[dict[str, Any]]], *arguments: Any) -> None:
+        self._make = make
+        self._arguments = arguments
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self._make(*self._arguments))
 
 
 def collect(
-    project_dir: Path, manifest: Manifest, project_file: ProjectFile, environment: str
+    project_dir: Path,
+    manifest: Manifest,
+    project_file: ProjectFile,
+    environment: str,
+    *,
+    target_dir: Path | None = None,
+    git_commit: str | None = None,
+    authored_at: datetime | None = None,
 ) -> tuple[Collection, Extraction]:
     """A collection of the project in `environment`, and what was extracted for it.
 
-    Raises AnnotationErrors with every problem of manifest, project file and documents, and InputError where
-    the project cannot be told.
+    The other artifacts are read from `target_dir`, by default the manifest's folder. `git_commit` is the
+    commit it is of; None asks the environment. Raises AnnotationErrors with every problem of manifest,
+    project file and documents, and InputError where the project cannot be told.
     """
     if manifest.project_name is None:
         raise InputError(
@@ -32,29 +68,107 @@ def collect(
         )
     documents = read_documents(project_dir, project_file.documents)
     extraction = extract(manifest, project_file, documents)
+    folder = manifest.path.parent if target_dir is None else target_dir
+    side = read_side_files(folder, manifest, lambda path: _relative(path, project_dir))
+    missing = phantoms(manifest, side.catalog)
+    findings = [
+        *extraction.findings,
+        *side.findings,
+        *phantom_findings(missing, side.catalog, _relative(folder / "catalog.json", project_dir)),
+        *_another_project(manifest, project_dir),
+    ]
+    extraction = msgspec.structs.replace(extraction, findings=sorted_findings(findings))
+    commit = commit_of(project_dir) if git_commit is None else git_commit
+
+    def committed(artifact: Artifact) -> Artifact:
+        return replace(artifact, git_commit=commit or None, authored_at=authored_at)
+
+    attest_yml = _project_file_artifact(project_file)
     collection = Collection(
         project_name=manifest.project_name,
         environment=environment,
-        manifest=_manifest_artifact(manifest, project_dir),
-        project_file=_project_file_artifact(project_file),
-        documents=tuple(_document_artifact(document) for document in documents),
-        assertions=_assertions(extraction, manifest, project_file, documents),
-        edges=(
-            msgspec.structs.asdict(edge)
-            | {"asserted_at": manifest.generated_at, "artifact_id": manifest.artifact_id}
-            for edge in extraction.edges
-        ),
+        manifest=committed(_manifest_artifact(manifest, project_dir)),
+        project_file=None if attest_yml is None else committed(attest_yml),
+        documents=tuple(committed(_document_artifact(document)) for document in documents),
+        side_files=tuple(committed(artifact) for artifact in side.artifacts),
+        project_file_content=None if attest_yml is None else project_file.content,
+        assertions=Rows(_assertions, extraction, manifest, project_file, documents),
+        edges=Rows(_edges, extraction, manifest),
+        claims=Rows(claim_rows, extraction.claims, manifest, documents),
+        columns=Rows(column_rows, manifest, side.catalog, missing),
+        exposures=Rows(exposure_rows, manifest),
+        groups=Rows(group_rows, manifest),
+        executions=Rows(execution_rows, side.run_results, manifest, side.manifest_id),
+        freshness=Rows(freshness_rows, side.freshness, manifest),
         policies=[
             {"policy": name, "groups": policy.groups, "existence": policy.existence}
             for name, policy in project_file.policies.items()
         ],
         findings=[msgspec.structs.asdict(finding) for finding in extraction.findings],
-        disabled=manifest.disabled,
+        disabled=manifest.disabled | (frozenset() if side.catalog else {CATALOG}),
         max_age=project_file.collection.max_age,
         max_unverified=project_file.collection.max_unverified,
+        max_removed=project_file.collection.max_removed,
         attest_version=__version__,
     )
     return collection, extraction
+
+
+def file_ids(project_dir: Path, project_file: ProjectFile, target_dir: Path | None = None) -> list[str]:
+    """The SHA-256 of every file that `collect` would read, sorted, without decoding one.
+
+    For `recording.is_recorded`: where it says yes, reading them would add nothing. Raises InputError where
+    the manifest cannot be read, AnnotationErrors where a document cannot.
+    """
+    folder = project_dir / "target" if target_dir is None else target_dir
+    names = ["manifest.json", *(f"{kind}.json" for kind in SIDE_KINDS)]
+    paths = [path for name in names if (path := folder / name).is_file()]
+    found = {document.artifact_id for document in read_documents(project_dir, project_file.documents)}
+    if project_file.artifact_id is not None:
+        found.add(project_file.artifact_id)
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                found.add(_sha256(file))
+        except OSError as error:
+            raise InputError(
+                f"{path}: expected a dbt {path.name}, found a file that cannot be read ({error.strerror}); "
+                "make it readable."
+            ) from None
+    return sorted(found)
+
+
+def _sha256(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _another_project(manifest: Manifest, project_dir: Path) -> list[Finding]:
+    """A finding where the manifest in a shared target folder is of another project (lightdash#25922)."""
+    try:
+        said = load_yaml((project_dir / "dbt_project.yml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    name = said.get("name") if isinstance(said, dict) else None
+    if not isinstance(name, str) or "{" in name or name == manifest.project_name:
+        return []
+    return [
+        Finding(
+            artifact_id=manifest.artifact_id,
+            file=_relative(manifest.path, project_dir),
+            json_path="metadata.project_name",
+            expected=f"{name}, the project of dbt_project.yml",
+            found=f"{manifest.project_name}; recorded as that project's",
+        )
+    ]
+
+
+def _edges(extraction: Extraction, manifest: Manifest) -> Iterator[dict[str, Any]]:
+    of_here = {"asserted_at": manifest.generated_at, "artifact_id": manifest.artifact_id}
+    for edge in extraction.edges:
+        yield msgspec.structs.asdict(edge) | of_here
 
 
 def _assertions(
@@ -68,17 +182,15 @@ def _assertions(
             asserted_at = max(asserted_at, document.generated_at)
         if definition.rules_taken and project_file.generated_at is not None:
             asserted_at = max(asserted_at, project_file.generated_at)
-        row = {key: value for key, value in _as_row(definition).items() if key not in _NO_COLUMNS}
+        row = msgspec.structs.asdict(definition)
+        row["asserted_at"] = asserted_at
+        row["artifact_id"] = manifest.artifact_id
         if document is not None:
             row["package_name"] = manifest.project_name
-        yield row | {
-            "asserted_at": asserted_at,
-            "artifact_id": document.artifact_id if document else manifest.artifact_id,
-        }
-
-
-def _as_row(definition: Definition) -> dict[str, Any]:
-    return msgspec.structs.asdict(definition)
+            row["artifact_id"] = document.artifact_id
+        for name in _NO_COLUMNS:
+            del row[name]
+        yield row
 
 
 def _manifest_artifact(manifest: Manifest, project_dir: Path) -> Artifact:

@@ -12,7 +12,9 @@ from typing import Any
 class Artifact:
     """One file that was read. `generated_at` is UTC: dbt's own, or the time of the file's last change.
 
-    Its fields are columns of the evidence table `artifacts`.
+    `kind` is manifest, run_results, sources, freshness, catalog, semantic_manifest, attest_yml or document;
+    `path` is relative to the dbt project, or the file's name where it is outside. Its fields are columns of
+    the evidence table `artifacts`.
     """
 
     artifact_id: str
@@ -25,6 +27,8 @@ class Artifact:
     project_name: str | None = None
     adapter_type: str | None = None
     invocation_id: str | None = None
+    git_commit: str | None = None
+    authored_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,11 @@ class Collection:
     """Everything that was read of one project in one environment.
 
     `assertions`, `edges`, `policies` and `findings` are rows of the evidence tables, without the columns that
-    recording fills (environment, project_name, collection_id, ingested_at, generated_at, stated).
-    `disabled` are the unique_ids that are neither stated nor absent.
+    recording fills (environment, project_name, collection_id, ingested_at, generated_at, stated), and so are
+    `claims`, `columns`, `exposures`, `groups`, `executions` and `freshness`. `side_files` are the artifacts
+    that were read beside the manifest. `disabled` is what the collection is silent about: unique_ids that
+    are neither stated nor absent, and `catalog` where none was read. More than the share `max_removed` of the
+    project's definitions are taken away only where `removals_allowed`.
     """
 
     project_name: str
@@ -49,11 +56,22 @@ class Collection:
     max_age: timedelta | None
     max_unverified: timedelta | None
     attest_version: str
+    max_removed: float = 0.2
+    removals_allowed: bool = False
+    side_files: tuple[Artifact, ...] = ()
+    project_file_content: str | None = None
+    claims: Iterable[dict[str, Any]] = ()
+    columns: Iterable[dict[str, Any]] = ()
+    exposures: Iterable[dict[str, Any]] = ()
+    groups: Iterable[dict[str, Any]] = ()
+    executions: Iterable[dict[str, Any]] = ()
+    freshness: Iterable[dict[str, Any]] = ()
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
         """Every file read, the manifest first."""
-        return (self.manifest, *([self.project_file] if self.project_file else []), *self.documents)
+        project_file = (self.project_file,) if self.project_file else ()
+        return (self.manifest, *self.side_files, *project_file, *self.documents)
 
 
 @dataclass(frozen=True)
@@ -61,9 +79,11 @@ class Recorded:
     """What a recording added.
 
     `collection_id` is None where the same files were recorded before and nothing was added; `changed` counts
-    definitions new or changed, `no_longer_stated` those that the artifacts no longer contain.
+    definitions new or changed, `no_longer_stated` those that the artifacts no longer contain. `held` counts
+    those that the artifacts would take away and that are kept until a person allows it.
     """
 
     collection_id: str | None
     changed: int = 0
     no_longer_stated: int = 0
+    held: int = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -49,6 +51,18 @@ def connect(path: Path, *, read_only: bool, patience: float = PATIENCE) -> duckd
         else:
             connection.execute("set timezone = 'UTC'")
             return connection
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """What DuckDB says where a file that could be opened turns out not to be whole, as WarehouseError."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException) as error:
+        raise WarehouseError(
+            f"{path}: expected a whole DuckDB file, found a damaged one ({str(error).splitlines()[0]}); "
+            "restore it, or make it again from the archive with `attest build --archive`."
+        ) from error
 
 
 def evidence_schemas(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from dbt_attest.warehouse.changes import ASSERTIONS, EDGES, append_changes
 from dbt_attest.warehouse.collection import Collection, Recorded
 from dbt_attest.warehouse.contract import quoted
-from dbt_attest.warehouse.loading import append
+from dbt_attest.warehouse.facts import (
+    CLAIMS,
+    COLUMNS,
+    EXPOSURES,
+    GROUPS,
+    append_history,
+    append_points,
+    digests_before,
+)
+from dbt_attest.warehouse.held import Guard, held_by
+from dbt_attest.warehouse.loading import append, limit_memory
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def record(connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection) -> Recorded:
-    """Append a collection to the evidence tables in `schema`, all of it or nothing."""
+def record(
+    connection: duckdb.DuckDBPyConnection,
+    schema: str,
+    collection: Collection,
+    ingested_at: datetime | None = None,
+) -> Recorded:
+    """Append a collection to the evidence tables in `schema`, all of it or nothing.
+
+    `ingested_at` is when a warehouse learned of it first, where it comes from an archive; None is now.
+    """
+    limit_memory(connection, collection.manifest.size_bytes)
     connection.execute("begin")
     try:
-        recorded = _record(connection, schema, collection)
+        recorded = _record(connection, schema, collection, ingested_at)
     except BaseException:
         connection.execute("rollback")
         raise
@@ -27,12 +47,33 @@ def record(connection: duckdb.DuckDBPyConnection, schema: str, collection: Colle
     return recorded
 
 
-def _record(connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection) -> Recorded:
-    artifact_ids = sorted({artifact.artifact_id for artifact in collection.artifacts})
-    if _last_read(connection, schema, collection) == artifact_ids:
-        return Recorded(None)
+def is_recorded(
+    connection: duckdb.DuckDBPyConnection, schema: str, environment: str, artifact_ids: Iterable[str]
+) -> bool:
+    """Whether exactly these files were what was read last with their manifest in this environment.
 
-    ingested_at = datetime.now(timezone.utc)
+    `artifact_ids` are the SHA-256 of the files, of `collecting.file_ids`; nothing has to be decoded to ask.
+    """
+    ids = sorted(set(artifact_ids))
+    row = connection.execute(
+        f"select artifact_ids from {quoted(schema)}.collections "
+        "where environment = $environment and list_contains($ids, manifest_id) "
+        "order by ingested_at desc limit 1",
+        {"environment": environment, "ids": ids},
+    ).fetchone()
+    return row is not None and row[0] == ids
+
+
+def _record(
+    connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection, ingested_at: datetime | None
+) -> Recorded:
+    artifact_ids = sorted({artifact.artifact_id for artifact in collection.artifacts})
+    if _last_read(connection, schema, collection, ingested_at) == artifact_ids:
+        held = held_by(connection, schema, collection)
+        if not (held and collection.removals_allowed):
+            return Recorded(None, held=held)
+
+    ingested_at = ingested_at or datetime.now(timezone.utc)
     collection_id = _digest(
         collection.project_name, collection.environment, *artifact_ids, ingested_at.isoformat()
     )
@@ -48,8 +89,30 @@ def _record(connection: duckdb.DuckDBPyConnection, schema: str, collection: Coll
     artifacts = _new_artifacts(connection, schema, collection)
     append(connection, schema, "artifacts", [arrival | artifact for artifact in artifacts])
     append(connection, schema, "policies", _new_policies(connection, schema, collection))
-    definitions = append_changes(connection, schema, ASSERTIONS, collection.assertions, shared)
-    append_changes(connection, schema, EDGES, collection.edges, shared)
+    append(connection, schema, "project_files", _new_project_files(connection, schema, collection, arrival))
+    definitions = append_changes(
+        connection,
+        schema,
+        ASSERTIONS,
+        collection.assertions,
+        shared,
+        Guard(collection.max_removed, collection.removals_allowed),
+    )
+    said_before = digests_before(connection, schema, shared)
+    digests: dict[str, str] = {}
+    for history, rows in (
+        (EDGES, collection.edges),
+        (CLAIMS, collection.claims),
+        (COLUMNS, collection.columns),
+        (EXPOSURES, collection.exposures),
+        (GROUPS, collection.groups),
+    ):
+        digests[history.table] = append_history(connection, schema, history, rows, shared, said_before)
+    of_here = arrival | {name: shared[name] for name in ("environment", "project_name")}
+    append_points(connection, schema, "executions", (of_here | row for row in collection.executions))
+    append_points(
+        connection, schema, "freshness_observations", (of_here | row for row in collection.freshness)
+    )
     _append_names(connection, schema, collection.environment, collection_id)
     append(connection, schema, "reader_findings", [arrival | finding for finding in collection.findings])
     generated_at = collection.manifest.generated_at
@@ -59,24 +122,29 @@ def _record(connection: duckdb.DuckDBPyConnection, schema: str, collection: Coll
         "known_until": max(definitions.known_until or generated_at, generated_at),
         "max_age": _seconds(collection.max_age),
         "max_unverified": _seconds(collection.max_unverified),
+        "removals_allowed": collection.removals_allowed,
+        "digests": digests,
         "attest_version": collection.attest_version,
     }
     append(connection, schema, "collections", [shared | row])
-    return Recorded(collection_id, definitions.changed, definitions.no_longer_stated)
+    held = held_by(connection, schema, collection)
+    return Recorded(collection_id, definitions.changed, definitions.no_longer_stated, held)
 
 
 def _last_read(
-    connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection
+    connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection, ingested_at: datetime | None
 ) -> list[str] | None:
-    """The files of the last recording of this manifest."""
+    """The files of the last recording of this manifest; of the one at `ingested_at` where that is given."""
     row = connection.execute(
         f"select artifact_ids from {quoted(schema)}.collections "
         "where project_name = $project and environment = $environment and manifest_id = $manifest "
+        "and ($ingested_at is null or ingested_at = cast($ingested_at as timestamptz)) "
         "order by ingested_at desc limit 1",
         {
             "project": collection.project_name,
             "environment": collection.environment,
             "manifest": collection.manifest.artifact_id,
+            "ingested_at": ingested_at,
         },
     ).fetchone()
     return row[0] if row else None
@@ -104,6 +172,22 @@ def _new_policies(
         {"id": project_file_id},
     ).fetchone()
     return [] if known else [policy | {"project_file_id": project_file_id} for policy in collection.policies]
+
+
+def _new_project_files(
+    connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection, arrival: dict[str, Any]
+) -> list[dict[str, Any]]:
+    if collection.project_file is None or collection.project_file_content is None:
+        return []
+    row = {
+        "project_file_id": collection.project_file.artifact_id,
+        "content": collection.project_file_content.replace("\x00", "\ufffd"),
+    }
+    known = connection.execute(
+        f"select 1 from {quoted(schema)}.project_files where project_file_id = $id limit 1",
+        {"id": row["project_file_id"]},
+    ).fetchone()
+    return [] if known else [arrival | row]
 
 
 def _append_names(

@@ -82,7 +82,7 @@ def build_resolvers(path: Path, schema: str, environment: str) -> None:
         environ = {key: value for key, value in os.environ.items() if not key.startswith("DBT_")}
         finished = subprocess.run(
             [
-                *_dbt_command(),
+                *dbt_command(),
                 "--quiet",
                 "--no-use-colors",
                 "run",
@@ -106,7 +106,7 @@ def build_resolvers(path: Path, schema: str, environment: str) -> None:
         )
 
 
-def _dbt_command() -> list[str]:
+def dbt_command() -> list[str]:
     """The dbt that stands beside this interpreter, never another one on the PATH."""
     beside = Path(sys.executable).parent / ("dbt.exe" if os.name == "nt" else "dbt")
     if not beside.exists():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from dbt_attest.warehouse.held import held_removals
 from dbt_attest.warehouse.resolvers import resolvers_present
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class ProjectState:
     attest.yml allows (None: any).
     Of the definitions stated now, `governed` are authoritative, approved and dated, and `unclassified` state
     no authority; `removed` were stated once. They are None where the resolvers that count them are missing.
-    `findings` are those of the newest collection.
+    `held` are removals held back until a person allows them, `findings` those of the newest collection.
     """
 
     project_name: str
@@ -33,6 +34,7 @@ class ProjectState:
     governed: int | None
     unclassified: int | None
     removed: int | None
+    held: int
     findings: int
 
     @property
@@ -51,7 +53,11 @@ class State:
     @property
     def needs_a_person(self) -> bool:
         """Whether something does not come right by itself."""
-        return not self.resolvers or not self.projects or any(project.stale for project in self.projects)
+        return (
+            not self.resolvers
+            or not self.projects
+            or any(project.stale or project.held for project in self.projects)
+        )
 
 
 def state(connection: duckdb.DuckDBPyConnection, schema: str, environment: str | None = None) -> State:
@@ -73,14 +79,19 @@ def state(connection: duckdb.DuckDBPyConnection, schema: str, environment: str |
         found as (
           select collection_id, count(*) as findings from {schema}.reader_findings group by collection_id
         ),
+        held as (
+          select project_name, environment, count(*) as held from ({held_removals(schema)})
+          group by project_name, environment
+        ),
         counted as ({_DEFINITIONS.format(schema=schema) if resolvers else _NO_DEFINITIONS})
         select collected.project_name, collected.environment, collected.collections, collected.collected_at,
           now() - collected.collected_at, newest.max_age,
           {", ".join(f"if($resolvers, coalesce(counted.{count}, 0), null)" for count in _COUNTS)},
-          coalesce(found.findings, 0)
+          coalesce(held.held, 0), coalesce(found.findings, 0)
         from collected
         join newest using (project_name, environment)
         left join found using (collection_id)
+        left join held using (project_name, environment)
         left join counted using (project_name, environment)
         where $environment is null or collected.environment = $environment
         order by collected.project_name, collected.environment

@@ -8,13 +8,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
 
 from dbt_attest.errors import WarehouseError
 from dbt_attest.warehouse.collection import Collection, Recorded
-from dbt_attest.warehouse.contract import check_version, create_tables
+from dbt_attest.warehouse.contract import bring_up_to_date, quoted
 from dbt_attest.warehouse.files import connect, evidence_schemas
 from dbt_attest.warehouse.recording import record
 from dbt_attest.warehouse.resolvers import are_built, build_resolvers, mark_built, resolvers_present
@@ -23,29 +25,89 @@ from dbt_attest.warehouse.resolvers import are_built, build_resolvers, mark_buil
 STAND_ALONE_SCHEMA = "attest"
 
 
-def record_in_project(
-    path: Path, schema: str, collection: Collection, patience: float
-) -> tuple[Recorded, bool]:
-    """Record in a project's own file; also whether the resolvers are there, which its `dbt build` creates.
+@dataclass(frozen=True)
+class Destination:
+    """A warehouse file and the schema of its evidence: a project's own file where `own`, else stand-alone.
 
-    Raises WarehouseError where another process holds the file for longer than `patience` seconds.
+    `default_environment` is what the resolvers of a stand-alone one answer for where none is named.
     """
-    connection = connect(path, read_only=False, patience=patience)
-    try:
-        recorded = _record(connection, path, schema, collection)
-        return recorded, resolvers_present(connection, schema)
-    finally:
-        connection.close()
+
+    path: Path
+    schema: str
+    own: bool
+    default_environment: str
 
 
-def record_stand_alone(
-    path: Path, collection: Collection, default_environment: str, patience: float
-) -> Recorded:
-    """Record in a copy and put it in the place of the file: readers never wait and never see half.
+@dataclass(frozen=True)
+class Written:
+    """A recorded collection: what was added, its id and when the warehouse learned of it.
 
-    Raises WarehouseError where another build writes the file for longer than `patience` seconds.
+    Where nothing was added (`recorded.collection_id` is None) the two are of the same files recorded before.
     """
-    path = path.resolve()  # what a symbolic link leads to is replaced, not the link
+
+    recorded: Recorded
+    collection_id: str
+    ingested_at: datetime
+
+
+class Writer:
+    """Records collections into an open warehouse, each in a transaction; `resolvers` is known at the end."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, destination: Destination) -> None:
+        self.destination = destination
+        self.resolvers = False
+        self.added = False
+        self._connection = connection
+        self._prepared = False
+
+    def record(self, collection: Collection, ingested_at: datetime | None = None) -> Written:
+        """Record a collection, all of it or nothing; `ingested_at` where it comes from an archive."""
+        path, schema = self.destination.path, self.destination.schema
+        try:
+            if not self._prepared:
+                bring_up_to_date(self._connection, path, schema)
+                self._prepared = True
+            recorded = record(self._connection, schema, collection, ingested_at)
+            self.added = self.added or recorded.collection_id is not None
+            row = self._connection.execute(
+                f"select collection_id, ingested_at from {quoted(schema)}.collections "
+                "where project_name = $project and environment = $environment and manifest_id = $manifest "
+                "and ($ingested_at is null or ingested_at = cast($ingested_at as timestamptz)) "
+                "order by ingested_at desc limit 1",
+                {
+                    "project": collection.project_name,
+                    "environment": collection.environment,
+                    "manifest": collection.manifest.artifact_id,
+                    "ingested_at": ingested_at,
+                },
+            ).fetchall()[0]
+        except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+            raise WarehouseError(
+                f"{path}: expected a file that can be written, found that it cannot be "
+                f"({str(error).splitlines()[0]}); nothing was recorded."
+            ) from error
+        return Written(recorded, *row)
+
+
+@contextmanager
+def writing(destination: Destination, patience: float) -> Iterator[Writer]:
+    """A warehouse to record into; what is recorded is there for others once this ends without an error.
+
+    In a project's own file each collection is there at once, and the resolvers come from its `dbt build`. A
+    stand-alone one is written in a copy, which is put in the place of the file: readers never wait and never
+    see half. Raises WarehouseError where another process holds the file for longer than `patience` seconds.
+    """
+    if destination.own:
+        connection = connect(destination.path, read_only=False, patience=patience)
+        try:
+            writer = Writer(connection, destination)
+            yield writer
+            writer.resolvers = resolvers_present(connection, destination.schema)
+        finally:
+            connection.close()
+        return
+    # what a symbolic link leads to is replaced, not the link
+    path = destination.path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     with _only_builder(path, patience), _folder_for_copies(path) as folder:
         # the same base name, since DuckDB names the catalog by it
@@ -57,41 +119,27 @@ def record_stand_alone(
         except WarehouseError as error:
             raise WarehouseError(str(error).replace(str(copy), str(path))) from error
         try:
-            if path.exists() and STAND_ALONE_SCHEMA not in evidence_schemas(connection):
+            if path.exists() and destination.schema not in evidence_schemas(connection):
                 raise WarehouseError(
                     f"{path}: expected an evidence warehouse or no file, found another DuckDB file; "
                     "name a file of its own, or add the dbt package attest to the project that builds it."
                 )
-            recorded = _record(connection, path, STAND_ALONE_SCHEMA, collection)
-            built = are_built(connection, STAND_ALONE_SCHEMA, default_environment)
+            writer = Writer(connection, destination)
+            yield writer
+            built = are_built(connection, destination.schema, destination.default_environment)
         finally:
             connection.close()
-        if built and recorded.collection_id is None:
-            return recorded
+        writer.resolvers = True
+        if built and not writer.added:
+            return
         if not built:
-            build_resolvers(copy, STAND_ALONE_SCHEMA, default_environment)
+            build_resolvers(copy, destination.schema, destination.default_environment)
             connection = connect(copy, read_only=False, patience=0)
             try:
-                mark_built(connection, STAND_ALONE_SCHEMA, default_environment)
+                mark_built(connection, destination.schema, destination.default_environment)
             finally:
                 connection.close()
         copy.replace(path)
-    return recorded
-
-
-def _record(
-    connection: duckdb.DuckDBPyConnection, path: Path, schema: str, collection: Collection
-) -> Recorded:
-    if schema in evidence_schemas(connection):
-        check_version(connection, path, schema)
-    try:
-        create_tables(connection, schema)
-        return record(connection, schema, collection)
-    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
-        raise WarehouseError(
-            f"{path}: expected a file that can be written, found that it cannot be "
-            f"({str(error).splitlines()[0]}); nothing was recorded."
-        ) from error
 
 
 def _copy(path: Path, copy: Path, patience: float) -> None:

@@ -131,7 +131,7 @@ def test_hashes_are_what_they_were_when_the_contract_was_written(project: Any) -
 
 PINNED = (
     "023248b2b6b47b8da14b3adb6ef11bc975abf0018d1af11e857418d0ef779e38",
-    "97d0cb4d8233556807d18e05eb56f32d3b2c258d0802e92b0f18ddb48a606c5f",
+    "9119893ce08ff86034fb7f51522324ad4ceac71619e40fc8cf9f68310112c1c2",
 )
 
 

@@ -28,7 +28,8 @@ def test_every_annotated_column_has_a_key() -> None:
     renamed = {"owner": "owners", "recorded_at": "declared_recorded_at"}
     keys = {renamed.get(key, key) for key in schema(ANNOTATION)["properties"]} - {"versions"}
     assert keys <= fields
-    derived = {"content_hash", "state_hash", "package_name", "node_id", "file", "names", "links_elsewhere"}
+    derived = {"content_hash", "state_hash", "logic_hash", "links_elsewhere"}
+    derived |= {"package_name", "node_id", "file", "names"}
     assert fields - keys == derived | {"permissions_from", "annotated", "rules_taken"}
 
 

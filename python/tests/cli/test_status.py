@@ -29,9 +29,10 @@ def test_counts_by_project_and_environment(collected, attest):
     assert ran.code == 0
     found = {(one["project_name"], one["environment"]): one for one in ran.json["projects"]}
     assert list(found) == [("elsewhere", "elsewhere"), ("shop", "feature-x"), ("shop", "prod")]
-    counts = ("collections", "stated", "governed", "unclassified", "removed", "findings", "stale", "max_age")
-    assert [found["shop", "prod"][count] for count in counts] == [2, 3, 1, 1, 1, 0, False, None]
-    assert [found["shop", "feature-x"][count] for count in counts] == [1, 1, 1, 0, 0, 0, False, None]
+    counts = ("collections", "stated", "governed", "unclassified", "removed", "held", "findings", "stale")
+    assert [found["shop", "prod"][count] for count in counts] == [2, 3, 1, 1, 1, 0, 0, False]
+    assert [found["shop", "feature-x"][count] for count in counts] == [1, 1, 1, 0, 0, 0, 0, False]
+    assert found["shop", "prod"]["max_age"] is None
     assert 0 <= found["shop", "prod"]["age"] - 3 * 86400 < 120
     assert found["shop", "prod"]["collected_at"].endswith("+00:00")
 
@@ -52,6 +53,7 @@ def test_the_table_names_no_entity(collected, attest):
         "1",
         "1",
         "1",
+        "0",
         "0",
     ]
     assert "metric.b" not in ran.output
@@ -85,3 +87,30 @@ def test_nothing_collected_needs_a_person(world, attest):
     ran = attest(world.folder, "status", "--warehouse", str(world.warehouse), "--environment", "prod")
     assert ran.code == 1
     assert "run `attest build`" in ran.output
+
+
+def test_held_removals_need_a_person_until_they_are_allowed(world, attest, make_project, make_manifest):
+    def states(first):
+        return {
+            f"d{number}": V1 | {"evidence_id": f"d{number}", "entity_id": f"metric.d{number}"}
+            for number in range(first, 20)
+        }
+
+    world.collect(_ago(days=4), states(0))
+    make_project(world.folder, make_manifest(_ago(days=3), states(10)))
+    for _ in range(2):
+        ran = attest(world.folder, "build")
+        assert ran.code == 1
+        assert "--allow-removals" in ran.output
+    ran = attest(world.folder, "status", "--format", "json")
+    assert (ran.code, ran.json["needs_a_person"]) == (1, True)
+    found = {one["environment"]: one["held"] for one in ran.json["projects"]}
+    assert found == {"elsewhere": 0, "prod": 10}
+    ran = attest(world.folder, "status")
+    assert ran.code == 1
+    assert "shop (prod) holds 10 removals" in ran.output
+    assert "metric.d" not in ran.output
+    ran = attest(world.folder, "build", "--allow-removals")
+    assert ran.code == 0, ran.output
+    assert "10 no longer stated" in ran.output
+    assert attest(world.folder, "status", "--environment", "prod").code == 0

@@ -237,6 +237,7 @@ def test_every_resolver_is_documented_column_by_column(collected: Project) -> No
         "definition_between": "('x', '2024-01-01', '2024-01-02')",
         "support_on": "('x', '2024-01-01')",
         "names_like": "('x')",
+        "definition_history": "('x')",
     }
     nodes = [
         node

@@ -52,5 +52,6 @@ def test_a_build_of_what_nobody_annotated(world, monkeypatch, path):
 
     ran = CliRunner().invoke(cli, ["build"])
     assert "recorded  nothing: the same files were recorded before" in ran.output
+    ran = CliRunner().invoke(cli, ["build", "--environment", "another"])
     assert "nothing is annotated yet" in ran.output
     assert f"{built['definitions']} definitions" in ran.output

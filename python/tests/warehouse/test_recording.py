@@ -103,7 +103,8 @@ def test_findings_are_recorded_with_their_collection(world):
         rows = connection.execute(
             "select finding.file, finding.json_path, collection.collection_id = $id "
             "from attest.reader_findings as finding "
-            "join attest.collections as collection using (collection_id)",
+            "join attest.collections as collection using (collection_id) "
+            "where collection.environment = 'prod'",
             {"id": built.recorded.collection_id},
         ).fetchall()
     assert rows == [("attest.yml", "rules[0].path", True)]
@@ -117,7 +118,7 @@ def test_all_or_nothing(world, monkeypatch, step):
 
     def fail_the_second_time(*arguments, **named):
         calls.append(1)
-        if step == "_append_names" or len(calls) == 2:
+        if step != "append" or len(calls) == 2:
             raise RuntimeError("the plug was pulled")
         return real(*arguments, **named)
 
@@ -160,7 +161,7 @@ def test_a_text_with_everything_awkward_comes_back_as_it_was(world):
 
 def test_a_document_removed_beside_the_same_manifest_is_no_longer_stated(world):
     """It can be younger than the manifest, or of its instant with a hash on either side of its own."""
-    for number in range(6):
+    for number in range(4):
         document = world.folder / "docs" / f"note_{number}.md"
         document.parent.mkdir(exist_ok=True)
         document.write_text(f"---\nentity_id: note.{number}\n---\ntext {number}", encoding="utf-8")
@@ -169,7 +170,7 @@ def test_a_document_removed_beside_the_same_manifest_is_no_longer_stated(world):
     world.collect("2024-01-01T00:00:00Z", {}, attest_yml="documents: ['docs/*.md']")
     for document in world.folder.glob("docs/*.md"):
         document.unlink()
-    assert world.collect("2024-01-01T00:00:00Z", {}).recorded.no_longer_stated == 6
+    assert world.collect("2024-01-01T00:00:00Z", {}).recorded.no_longer_stated == 4
     with duckdb.connect(str(world.warehouse), read_only=True) as connection:
         still_stated = connection.execute(
             "select count(*) from attest.recorded_assertions where environment = 'prod' and still_stated"
