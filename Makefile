@@ -29,7 +29,7 @@ bench: .venv/ready
 
 # Newest versions that fit pyproject.toml, for every Python and platform; dbt-core 1.12 needs a download while building.
 lock:
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.10 --no-emit-index-url --no-header \
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.10 --no-header \
 		--fork-strategy requires-python --constraint requirements.in \
 		--output-file requirements.lock --upgrade
 
