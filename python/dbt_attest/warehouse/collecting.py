@@ -114,28 +114,30 @@ def collect(
     return collection, extraction
 
 
-def file_ids(project_dir: Path, project_file: ProjectFile, target_dir: Path | None = None) -> list[str]:
-    """The SHA-256 of every file that `collect` would read, sorted, without decoding one.
+def files_here(
+    project_dir: Path, project_file: ProjectFile, target_dir: Path | None = None
+) -> dict[str, str]:
+    """Of every file that `collect` would read, where it lies and its SHA-256, without decoding one.
 
-    For `recording.is_recorded`: where it says yes, reading them would add nothing. Raises InputError where
+    For `recording.recorded_as`: where it finds them, reading them would add nothing. Raises InputError where
     the manifest cannot be read, AnnotationErrors where a document cannot.
     """
     folder = project_dir / "target" if target_dir is None else target_dir
     names = ["manifest.json", *(f"{kind}.json" for kind in SIDE_KINDS)]
-    paths = [path for name in names if (path := folder / name).is_file()]
-    found = {document.artifact_id for document in read_documents(project_dir, project_file.documents)}
+    documents = read_documents(project_dir, project_file.documents)
+    found = {document.path: document.artifact_id for document in documents}
     if project_file.artifact_id is not None:
-        found.add(project_file.artifact_id)
-    for path in paths:
+        found[project_file.path.name] = project_file.artifact_id
+    for path in (path for name in names if (path := folder / name).is_file()):
         try:
             with path.open("rb") as file:
-                found.add(_sha256(file))
+                found[path.name] = _sha256(file)
         except OSError as error:
             raise InputError(
                 f"{path}: expected a dbt {path.name}, found a file that cannot be read ({error.strerror}); "
                 "make it readable."
             ) from None
-    return sorted(found)
+    return found
 
 
 def _sha256(file: BinaryIO) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -72,6 +74,27 @@ class Collection:
         """Every file read, the manifest first."""
         project_file = (self.project_file,) if self.project_file else ()
         return (self.manifest, *self.side_files, *project_file, *self.documents)
+
+    @property
+    def files_id(self) -> str:
+        """What tells this collection from one of other files, or of the same in other places."""
+        return files_id(
+            {
+                artifact.path
+                if artifact.kind == "document"
+                else artifact.path.rpartition("/")[2]: artifact.artifact_id
+                for artifact in self.artifacts
+            }
+        )
+
+
+def files_id(files: Mapping[str, str]) -> str:
+    """SHA-256 over files: of each, where it lies, and the SHA-256 of its content.
+
+    Documents lie at their path in the project, which says what they are about and which rules hold for them;
+    the other files have a name of their own.
+    """
+    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

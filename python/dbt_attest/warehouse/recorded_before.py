@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from dbt_attest.annotations import ProjectFile
 from dbt_attest.errors import WarehouseError
 from dbt_attest.warehouse.archive import is_kept
-from dbt_attest.warehouse.collecting import file_ids
+from dbt_attest.warehouse.collecting import files_here
+from dbt_attest.warehouse.collection import files_id
 from dbt_attest.warehouse.contract import check_version, quoted
 from dbt_attest.warehouse.files import connect, damage_told, evidence_schemas
 from dbt_attest.warehouse.place import Place
-from dbt_attest.warehouse.recording import is_recorded
+from dbt_attest.warehouse.recording import recorded_as
 from dbt_attest.warehouse.resolvers import are_built, resolvers_present
 from dbt_attest.warehouse.writing import STAND_ALONE_SCHEMA
 
@@ -41,7 +42,7 @@ def recorded_before(
     if not path.is_file() or not (place.target_dir / "manifest.json").is_file():
         return None
     environment = place.environment or project_file.environment
-    ids = file_ids(place.project_dir, project_file, place.target_dir)
+    files = files_here(place.project_dir, project_file, place.target_dir)
     try:
         connection = connect(path, read_only=True, patience=0)
     except WarehouseError:
@@ -52,7 +53,7 @@ def recorded_before(
             if len(schemas) != 1:
                 return None
             check_version(connection, path, schemas[0])
-            return _found(connection, schemas[0], environment, ids, project_file.environment, archive)
+            return _found(connection, schemas[0], environment, files, project_file.environment, archive)
     except WarehouseError:
         return None
     finally:
@@ -63,22 +64,19 @@ def _found(
     connection: duckdb.DuckDBPyConnection,
     schema: str,
     environment: str,
-    ids: list[str],
+    files: dict[str, str],
     default_environment: str,
     archive: Path | None,
 ) -> Before | None:
-    if not is_recorded(connection, schema, environment, ids):
+    recorded = recorded_as(connection, schema, environment, files["manifest.json"], files_id(files))
+    if recorded is None:
         return None
     # what is held has to be counted anew
     if connection.execute(f"from {quoted(schema)}.held_removals limit 1").fetchall():
         return None
     if schema == STAND_ALONE_SCHEMA and not are_built(connection, schema, default_environment):
         return None
-    project_name, collection_id = connection.execute(
-        f"select project_name, collection_id from {quoted(schema)}.collections "
-        "where environment = $environment and artifact_ids = $ids order by ingested_at desc limit 1",
-        {"environment": environment, "ids": ids},
-    ).fetchall()[0]
+    project_name, collection_id = recorded
     if archive is not None and not is_kept(archive, collection_id):
         return None
     return Before(schema, project_name, environment, resolvers_present(connection, schema))

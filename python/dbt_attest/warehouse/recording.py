@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -47,42 +46,47 @@ def record(
     return recorded
 
 
-def is_recorded(
-    connection: duckdb.DuckDBPyConnection, schema: str, environment: str, artifact_ids: Iterable[str]
-) -> bool:
-    """Whether exactly these files were what was read last with their manifest in this environment.
+def recorded_as(
+    connection: duckdb.DuckDBPyConnection,
+    schema: str,
+    environment: str,
+    manifest_id: str,
+    files: str,
+    ingested_at: datetime | None = None,
+) -> tuple[str, str] | None:
+    """Project and collection_id of the last recording of a manifest, if it read exactly these files.
 
-    `artifact_ids` are the SHA-256 of the files, of `collecting.file_ids`; nothing has to be decoded to ask.
+    `files` is their `files_id`; nothing has to be decoded to ask. With `ingested_at` it is the recording of
+    that instant.
     """
-    ids = sorted(set(artifact_ids))
     row = connection.execute(
-        f"select artifact_ids from {quoted(schema)}.collections "
-        "where environment = $environment and list_contains($ids, manifest_id) "
+        f"select files_id, project_name, collection_id from {quoted(schema)}.collections "
+        "where environment = $environment and manifest_id = $manifest_id "
+        "and ($ingested_at is null or ingested_at = cast($ingested_at as timestamptz)) "
         "order by ingested_at desc limit 1",
-        {"environment": environment, "ids": ids},
+        {"environment": environment, "manifest_id": manifest_id, "ingested_at": ingested_at},
     ).fetchone()
-    return row is not None and row[0] == ids
+    return (row[1], row[2]) if row is not None and row[0] == files else None
 
 
 def _record(
     connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection, ingested_at: datetime | None
 ) -> Recorded:
     artifact_ids = sorted({artifact.artifact_id for artifact in collection.artifacts})
-    if _last_read(connection, schema, collection, ingested_at) == artifact_ids:
+    manifest_id, environment = collection.manifest.artifact_id, collection.environment
+    if recorded_as(connection, schema, environment, manifest_id, collection.files_id, ingested_at):
         held = held_by(connection, schema, collection)
         if not (held and collection.removals_allowed):
             return Recorded(None, held=held)
 
     ingested_at = ingested_at or datetime.now(timezone.utc)
-    collection_id = _digest(
-        collection.project_name, collection.environment, *artifact_ids, ingested_at.isoformat()
-    )
+    collection_id = _digest(collection.project_name, environment, *artifact_ids, ingested_at.isoformat())
     arrival = {"collection_id": collection_id, "ingested_at": ingested_at}
     shared = arrival | {
-        "environment": collection.environment,
+        "environment": environment,
         "project_name": collection.project_name,
         "generated_at": collection.manifest.generated_at,
-        "manifest_id": collection.manifest.artifact_id,
+        "manifest_id": manifest_id,
         "disabled": sorted(collection.disabled),
     }
     # an artifact has an instant of its own
@@ -113,12 +117,13 @@ def _record(
     append_points(
         connection, schema, "freshness_observations", (of_here | row for row in collection.freshness)
     )
-    _append_names(connection, schema, collection.environment, collection_id)
+    _append_names(connection, schema, environment, collection_id)
     append(connection, schema, "reader_findings", [arrival | finding for finding in collection.findings])
     generated_at = collection.manifest.generated_at
     row = {
         "project_file_id": collection.project_file.artifact_id if collection.project_file else None,
         "artifact_ids": artifact_ids,
+        "files_id": collection.files_id,
         "known_until": max(definitions.known_until or generated_at, generated_at),
         "max_age": _seconds(collection.max_age),
         "max_unverified": _seconds(collection.max_unverified),
@@ -129,25 +134,6 @@ def _record(
     append(connection, schema, "collections", [shared | row])
     held = held_by(connection, schema, collection)
     return Recorded(collection_id, definitions.changed, definitions.no_longer_stated, held)
-
-
-def _last_read(
-    connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection, ingested_at: datetime | None
-) -> list[str] | None:
-    """The files of the last recording of this manifest; of the one at `ingested_at` where that is given."""
-    row = connection.execute(
-        f"select artifact_ids from {quoted(schema)}.collections "
-        "where project_name = $project and environment = $environment and manifest_id = $manifest "
-        "and ($ingested_at is null or ingested_at = cast($ingested_at as timestamptz)) "
-        "order by ingested_at desc limit 1",
-        {
-            "project": collection.project_name,
-            "environment": collection.environment,
-            "manifest": collection.manifest.artifact_id,
-            "ingested_at": ingested_at,
-        },
-    ).fetchone()
-    return row[0] if row else None
 
 
 def _new_artifacts(

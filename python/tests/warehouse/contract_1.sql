@@ -10,6 +10,7 @@ create table attest.collections (
   manifest_id varchar,
   project_file_id varchar,
   artifact_ids varchar[],
+  files_id varchar,
   generated_at timestamptz,
   known_until timestamptz,
   disabled varchar[],

@@ -11,9 +11,10 @@ import pytest
 
 from dbt_attest.annotations import read_project_file
 from dbt_attest.artifacts import read_manifest
-from dbt_attest.warehouse.collecting import collect, file_ids
+from dbt_attest.warehouse.collecting import collect, files_here
+from dbt_attest.warehouse.collection import files_id
 from dbt_attest.warehouse.files import connect
-from dbt_attest.warehouse.recording import is_recorded, record
+from dbt_attest.warehouse.recording import record, recorded_as
 
 JANUARY, FEBRUARY, MARCH = (f"2025-0{month}-10T09:00:00Z" for month in (1, 2, 3))
 MODEL, SOURCE, TEST = "model.shop.orders", "source.shop.raw.orders", "test.shop.not_null_orders_id.1"
@@ -317,7 +318,9 @@ def test_logic_behind_unchanged_words_is_a_new_state_of_the_same_content(shop):
 def test_whether_files_are_recorded_is_known_without_reading_them(shop):
     def known(environment: str = "prod") -> bool:
         project_file = read_project_file(shop.folder / "attest.yml")
-        return is_recorded(shop.connection, "attest", environment, file_ids(shop.folder, project_file))
+        files = files_here(shop.folder, project_file)
+        found = recorded_as(shop.connection, "attest", environment, files["manifest.json"], files_id(files))
+        return found is not None
 
     shop.manifest()
     shop.run_results()

@@ -176,3 +176,26 @@ def test_a_document_removed_beside_the_same_manifest_is_no_longer_stated(world):
             "select count(*) from attest.recorded_assertions where environment = 'prod' and still_stated"
         ).fetchone()
     assert still_stated == (0,)
+
+
+def test_a_document_that_moved_or_was_copied_is_recorded(world):
+    """The same content elsewhere is another entity, and other rules can hold for it."""
+    note = world.folder / "docs" / "note.md"
+    note.parent.mkdir()
+    note.write_text("a note", encoding="utf-8")
+    rules = "documents: ['docs/**/*.md']\nrules: [{path: 'docs/board/**', permissions: [board]}]"
+    at = "2024-01-01T00:00:00Z"
+    world.collect(at, {}, attest_yml=rules)
+    assert world.collect(at, {}).recorded.collection_id is None
+    (note.parent / "board").mkdir()
+    note.rename(note.parent / "board" / "note.md")
+    moved = world.collect(at, {}).recorded
+    assert (moved.changed, moved.no_longer_stated) == (1, 1)
+    (note.parent / "copy.md").write_text("a note", encoding="utf-8")
+    assert world.collect(at, {}).recorded.changed == 1
+    with duckdb.connect(str(world.warehouse), read_only=True) as connection:
+        seen = connection.execute(
+            "select entity_id, groups from attest.recorded_assertions "
+            "where environment = 'prod' and still_stated order by entity_id"
+        ).fetchall()
+    assert seen == [("document.docs.board.note", ["board"]), ("document.docs.copy", [])]
