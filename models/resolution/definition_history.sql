@@ -4,7 +4,7 @@
 -- stated (again) or no longer stated (`attribute` is null), and each attribute of it whose value differs from the one
 -- recorded before. For a requester in `groups`: of definitions that they may not see there is no row, and none of theirs
 -- is named in `before` or `after`. Permissions are no content and have no history here.
-with recursive
+with
 asked as (
   select
     answer.entity as entity_id,

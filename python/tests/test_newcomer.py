@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import duckdb
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +106,43 @@ def test_the_least_annotation_governs_both_periods(project, warehouse):
 def test_what_init_wrote_is_all_there_is(project):
     assert (project / "attest.yml").exists()
     assert (project / "packages.yml").read_text(encoding="utf-8").count("local:") == 1
+
+
+def test_the_readme_does_what_it_says(tmp_path):
+    """Its annotation, its model and its SQL and Python, word for word, in the same small project."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    annotated, asked, joined, python = (
+        re.search(rf"```{language}\n({start}.*?)```", readme, re.DOTALL)[1]
+        for language, start in (
+            ("yaml", "metrics:"), ("sql", "-- exactly one row"), ("sql", "-- each order"), ("python", "from datetime"),
+        )
+    )  # fmt: skip
+    there_already = "    label: Revenue\n    type: simple\n    type_params: {measure: amount}\n"
+    (tmp_path / "models").mkdir()
+    for name, text in PROJECT.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    metrics = annotated.replace("    # … what is there already …\n", there_already)
+    (tmp_path / "models" / "metrics.yml").write_text(metrics, encoding="utf-8")
+    (tmp_path / "models" / "orders.sql").write_text(
+        "select * from {{ ref('fct_revenue', v=2) }}", encoding="utf-8"
+    )
+    (tmp_path / "models" / "joined.sql").write_text(joined, encoding="utf-8")
+    run(tmp_path, "attest", "init", "--permissions", "everyone")
+    for words in (("dbt", "--quiet", "deps"), ("dbt", "--quiet", "build"), ("attest", "build")):
+        run(tmp_path, *words)
+    assert "metric.revenue.v1" in run(tmp_path, "attest", "resolve", "revenue", "--on", "2025-03-31")
+    with duckdb.connect(str(tmp_path / "shop.duckdb"), read_only=True) as connection:
+        one_day, then, segments = (
+            connection.execute(sql).fetchall() for sql in asked.strip().rstrip(";").split(";")
+        )
+        assert [row[:4] for row in one_day] == [("metric.revenue", "answer", "in_force", "metric.revenue.v1")]
+        assert [row[2] for row in then] == ["not_recorded_yet"]
+        assert len(segments) == 2
+        assert connection.execute("select revenue_evidence_id from joined").fetchall() == [
+            ("metric.revenue.v1",)
+        ]
+    printed = run(tmp_path, "python", "-c", python.replace("evidence.duckdb", "shop.duckdb"))
+    assert printed == "answer in_force metric.revenue.v1\n"
 
 
 def test_the_wheel_carries_the_dbt_package_and_the_schemas(tmp_path):

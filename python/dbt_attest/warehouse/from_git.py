@@ -15,7 +15,7 @@ import msgspec
 from dbt_attest.annotations import ProjectFile, read_documents, read_project_file
 from dbt_attest.errors import InputError
 from dbt_attest.warehouse.building import archive_dir, find_destination
-from dbt_attest.warehouse.contract import evidence_tables, quoted
+from dbt_attest.warehouse.contract import quoted
 from dbt_attest.warehouse.files import PATIENCE, connect, evidence_schemas
 from dbt_attest.warehouse.git_history import Commit, commits, repository_of, worktree
 from dbt_attest.warehouse.parsing import Parser
@@ -161,7 +161,7 @@ def _dated(content: bytes, at: datetime) -> bytes:
 
 def _known(destination: Destination, environment: str) -> set[str]:
     """The commits whose collection is recorded."""
-    if not destination.path.is_file() or "git_commit" not in evidence_tables()["artifacts"]:
+    if not destination.path.is_file():
         return set()
     connection = connect(destination.path, read_only=True)
     try:
