@@ -171,10 +171,10 @@ result as (
     governing.date_basis,
     governing.approved_by,
     governing.approved_at,
-    array_to_string(list_transform(
+    nullif(array_to_string(list_transform(
       list_filter(coalesce(governing.owners, joined.owners), lambda owner:
         coalesce(owner.effective_from <= question.from_day, true) and coalesce(owner.effective_to >= question.from_day, true)),
-      lambda owner: owner.name), ', ') as owner,
+      lambda owner: owner.name), ', '), '') as owner,
     governing.grain,
     governing.scope,
     governing.models,

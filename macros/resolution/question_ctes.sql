@@ -89,6 +89,17 @@ entities as (
 {#- The CTEs from `asks` to `related`: for each ask, the entities whose definitions may end one of the asked entity's.
     assertions: a relation of assertions; few of them link to another entity. -#}
 {% macro related_ctes(assertions) %}
+{{ attest.link_ctes(assertions) }},
+related as (
+  select asks.ask_id, asks.entity_id from asks
+  union
+  select related.ask_id, links_across.by_entity
+  from related join links_across on links_across.of_entity = related.entity_id
+)
+{% endmacro %}
+
+{#- The CTEs to `links_across`: by_entity has a definition that supersedes, or was said to supersede, one of of_entity. -#}
+{% macro link_ctes(assertions) %}
 declared as (
   select assertion.entity_id, unnest(assertion.supersedes) as evidence_id, true as forward
   from {{ assertions }} as assertion where assertion.links_elsewhere
@@ -111,11 +122,5 @@ links_across as (
     where later.forward and not earlier.forward
   ) as link
   where link.by_entity <> link.of_entity
-),
-related as (
-  select asks.ask_id, asks.entity_id from asks
-  union
-  select related.ask_id, links_across.by_entity
-  from related join links_across on links_across.of_entity = related.entity_id
 )
 {% endmacro %}

@@ -1,16 +1,19 @@
-"""What the tests share: an empty warehouse with its resolvers, and small worlds recorded in it."""
+"""What the tests share: an empty warehouse with its resolvers, small worlds recorded in it, and the command."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from dbt_attest.cli.main import main
 from dbt_attest.warehouse.building import Built, build
 from dbt_attest.warehouse.contract import evidence_tables
 
@@ -161,3 +164,38 @@ def make_project() -> Callable[..., Path]:
 @pytest.fixture
 def count_rows() -> Callable[..., dict[str, int]]:
     return row_counts
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One finished command."""
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def sentence(self) -> str:
+        """The only line on standard error."""
+        (line,) = self.errors.strip().splitlines()
+        return line
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.output)
+
+
+@pytest.fixture
+def attest(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Run `attest` with these words in a folder, in this process."""
+    monkeypatch.delenv("ATTEST_GROUPS", raising=False)
+
+    def run(folder: Path, *words: str) -> Ran:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["attest", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        output, errors = capsys.readouterr()
+        return Ran(int(ended.value.code or 0), output, errors)
+
+    return run

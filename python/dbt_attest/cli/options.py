@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -13,7 +13,13 @@ from dbt_attest.errors import InputError
 if TYPE_CHECKING:
     from dbt_attest.resolution import Requester, Resolution, Warehouse
 
+
+class _AsJson(Protocol):
+    def as_json(self) -> dict[str, Any]: ...
+
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Told = TypeVar("_Told", bound=_AsJson)
 
 
 def project_dir() -> Path | None:
@@ -147,20 +153,21 @@ def scope_of(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def show(
-    found: Resolution,
+    found: _Told,
+    resolution: Resolution,
     output: str,
-    as_text: Callable[[Resolution], str],
+    as_text: Callable[[_Told], str],
     asked: Warehouse,
     requester: Requester,
 ) -> int:
-    """Print a resolution and give the exit code, as `exit_code_of` does."""
+    """Print what a question gave and give the exit code of its resolution, as `exit_code_of` does."""
     if output == "json":
         import json
 
         click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
     else:
         click.echo(as_text(found))
-    return exit_code_of(found, asked, requester)
+    return exit_code_of(resolution, asked, requester)
 
 
 def exit_code_of(found: Resolution, asked: Warehouse, requester: Requester) -> int:

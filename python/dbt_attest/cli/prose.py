@@ -60,6 +60,10 @@ _LEADS = {
 def prose(found: Resolution) -> str:
     """The answer to one question as a paragraph, with the reason where there is no answer."""
     lines = [*_head(found), *_support(found), *_footer(found)]
+    if found.explanation is not None:
+        from dbt_attest.cli.prose_explanation import explanation
+
+        lines += ["", explanation(found.explanation)]
     return "\n".join(lines)
 
 
@@ -167,11 +171,12 @@ def _segment_lines(found: Resolution) -> list[str]:
     lines = []
     for part in found.segments:
         what = safe(part.evidence_id) if part.evidence_id else f"{part.outcome}: {part.reason}"
-        lines.append(f"  {_bounds(part.from_date, part.to_date)}  {what}")
+        lines.append(f"  {bounds(part.from_date, part.to_date)}  {what}")
     return lines
 
 
-def _bounds(first: date, last: date) -> str:
+def bounds(first: date, last: date) -> str:
+    """Two days, both inclusive; the first and last that dates have are left blank."""
     shown_first = "          " if first == date(1, 1, 1) else first.isoformat()
     shown_last = "          " if last == date(9999, 12, 31) else last.isoformat()
     return f"{shown_first} – {shown_last}"

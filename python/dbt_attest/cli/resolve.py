@@ -14,6 +14,9 @@ from dbt_attest.cli.options import groups_of, place, question_options, scope_of,
 @click.option("--on", help="The day asked, YYYY-MM-DD.  [default: today, UTC]")
 @click.option("--during", help="A year, quarter or month: 2025, 2025-Q3, 2025-07.")
 @click.option("--between", nargs=2, metavar="FROM TO", help="Two days, both inclusive.")
+@click.option(
+    "--explain", is_flag=True, help="Also the reasoning, step by step: what was known, ended, in force."
+)
 @click.option("--support", is_flag=True, help="Also the models, sources and documents behind the answer.")
 @question_options
 def command(
@@ -21,6 +24,7 @@ def command(
     on: str | None,
     during: str | None,
     between: tuple[str, str] | None,
+    explain: bool,
     support: bool,
     known_at: str | None,
     groups: str,
@@ -50,5 +54,6 @@ def command(
         requester=requester,
         scope=scope_of(scope),
         support=support,
+        explain=explain,
     )
-    return show(found, output, prose, asked, requester)
+    return show(found, found, output, prose, asked, requester)

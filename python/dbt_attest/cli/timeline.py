@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from dbt_attest.cli.options import exit_code_of, groups_of, place, question_options, scope_of, show
-
-if TYPE_CHECKING:
-    from dbt_attest.resolution import Requester, Warehouse
+from dbt_attest.cli.options import groups_of, place, question_options, scope_of, show
 
 
 @click.command("timeline")
@@ -20,10 +16,24 @@ if TYPE_CHECKING:
     is_flag=True,
     help="What was asserted when instead, by which file and commit, and what changed each time.",
 )
+@click.option(
+    "--changes",
+    is_flag=True,
+    help="When the answer for the same days became another one instead, and because of what.",
+)
+@click.option(
+    "--diff",
+    nargs=2,
+    metavar="FROM TO",
+    help="What differs instead, attribute by attribute, between two days, or between two instants such as "
+    "2025-06-30T12:00:00Z for what was known then.",
+)
 @question_options
 def command(
     name: str,
     history: bool,
+    changes: bool,
+    diff: tuple[str, str] | None,
     known_at: str | None,
     groups: str,
     scope: tuple[str, ...],
@@ -35,37 +45,29 @@ def command(
     """What was in force for NAME over time.
 
     One line for each stretch of days with one outcome, reason and definition. With --history, every change of
-    what was asserted instead, attribute by attribute. Exit code 2 where the entity is unknown.
+    what was asserted instead; with --changes, every change of an answer; with --diff, where two answers differ.
+    Exit code 2 where the entity is unknown.
     """
-    from dbt_attest.cli.prose import timeline
+    from dbt_attest.cli import prose, prose_changes, prose_history
     from dbt_attest.resolution import Requester, Warehouse
+    from dbt_attest.resolution.differences import differences
 
+    if history + changes + (diff is not None) > 1:
+        raise click.UsageError("Expected one of --history, --changes and --diff, found several; name one.")
+    if history and scope:
+        raise click.UsageError("--scope: expected none with --history, which tells of every scope.")
     path, environment = place(warehouse, environment)
     requester = Requester(groups=groups_of(groups))
     asked = Warehouse(path, schema=schema, environment=environment)
+    where = scope_of(scope)
     if history:
-        return _history(asked, name, known_at, requester, scope, output)
-    found = asked.timeline(name, known_at=known_at, requester=requester, scope=scope_of(scope))
-    return show(found, output, timeline, asked, requester)
-
-
-def _history(
-    asked: Warehouse,
-    name: str,
-    known_at: str | None,
-    requester: Requester,
-    scope: tuple[str, ...],
-    output: str,
-) -> int:
-    from dbt_attest.cli.prose_history import history
-
-    if scope:
-        raise click.UsageError("--scope: expected none with --history, which tells of every scope.")
-    found = asked.history(name, known_at=known_at, requester=requester)
-    if output == "json":
-        import json
-
-        click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
-    else:
-        click.echo(history(found))
-    return exit_code_of(found.resolution, asked, requester)
+        told = asked.history(name, known_at=known_at, requester=requester)
+        return show(told, told.resolution, output, prose_history.history, asked, requester)
+    if changes:
+        changed = asked.changes(name, known_at=known_at, requester=requester, scope=where)
+        return show(changed, changed.resolution, output, prose_changes.changes, asked, requester)
+    if diff is not None:
+        differ = differences(asked, name, *diff, known_at=known_at, requester=requester, scope=where)
+        return show(differ, differ.after, output, prose_changes.differences, asked, requester)
+    found = asked.timeline(name, known_at=known_at, requester=requester, scope=where)
+    return show(found, found, output, prose.timeline, asked, requester)

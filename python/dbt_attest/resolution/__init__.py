@@ -1,7 +1,7 @@
 """The Python face of the resolvers: ask a warehouse, get a resolution."""
 
 from dbt_attest.resolution.requester import Requester
-from dbt_attest.resolution.result import Resolution, Segment, Support
+from dbt_attest.resolution.result import Resolution, Segment, Step, Support
 from dbt_attest.resolution.warehouse import Warehouse, open
 
-__all__ = ["Requester", "Resolution", "Segment", "Support", "Warehouse", "open"]
+__all__ = ["Requester", "Resolution", "Segment", "Step", "Support", "Warehouse", "open"]

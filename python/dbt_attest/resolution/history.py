@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dbt_attest.resolution.result import Resolution
+from dbt_attest.resolution.result import Resolution, plain
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,8 @@ class Change:
 
     def as_json(self) -> dict[str, Any]:
         """The change as JSON values; instants in UTC with offset."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            key: value.isoformat() if isinstance(value, datetime) else value for key, value in values.items()
-        }
+        as_plain: dict[str, Any] = plain(vars(self))
+        return as_plain
 
 
 @dataclass(frozen=True)

@@ -50,13 +50,35 @@ class Support:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One step of the reasoning behind an answer; the fields are the columns of `explain_on`.
+
+    `rule` is entity, knowledge, standing, supersession, scope, in_force, permission, outcome or warning, and
+    `finding` what it found of `evidence_id`, for some findings by way of `other_evidence_id`; `detail` is a
+    word more, such as the reason. `valid_to` is exclusive, instants are UTC.
+    """
+
+    step: int
+    rule: str
+    finding: str
+    entity: str | None
+    evidence_id: str | None
+    other_evidence_id: str | None
+    valid_from: date | None
+    valid_to: date | None
+    recorded_at: datetime | None
+    detail: str | None
+
+
+@dataclass(frozen=True)
 class Resolution:
     """The answer to one question: exactly one outcome and one reason, also where there is no answer.
 
     The fields are the columns of the table functions `definition_on` and `definition_between`. Dates are
     days; `valid_to` is exclusive and None is open; instants are UTC. For a question about one day `from_date`
     equals `to_date` and `segments` is one segment. `owner` is the governing definition's, or whom to ask
-    where there is no answer. `asked` is the name as asked; `support` is filled where it was asked for.
+    where there is no answer. `asked` is the name as asked; `support` and `explanation` are filled where they
+    were asked for.
     """
 
     asked: str
@@ -101,6 +123,7 @@ class Resolution:
     withheld: bool
     warnings: list[str]
     support: tuple[Support, ...] | None = None
+    explanation: tuple[Step, ...] | None = None
 
     @property
     def on(self) -> date | None:
@@ -119,18 +142,22 @@ class Resolution:
         else:
             asked["between"] = [self.from_date, self.to_date]
             asked["segments"] = [part.as_json() for part in self.segments]
-        left = {"asked", "from_date", "to_date", "segments", "support"}
+        more = ("support", "explanation")
+        left = {"asked", "from_date", "to_date", "segments", *more}
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left}
-        support = {} if self.support is None else {"support": [vars(one) for one in self.support]}
-        plain: dict[str, Any] = _plain(asked | values | support)
-        return plain
+        for name in more:
+            if (rows := getattr(self, name)) is not None:
+                values[name] = [vars(row) for row in rows]
+        as_plain: dict[str, Any] = plain(asked | values)
+        return as_plain
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON has it: dates as YYYY-MM-DD, instants with offset."""
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_attest.errors import InputError, WarehouseError
 from dbt_attest.resolution.requester import Requester
-from dbt_attest.resolution.result import Resolution, Segment, Support
+from dbt_attest.resolution.result import Resolution, Segment, Step, Support
 
 if TYPE_CHECKING:
     import duckdb
 
+    from dbt_attest.resolution.changes import Changes
     from dbt_attest.resolution.history import History
 
 _NOBODY = Requester()
@@ -77,12 +78,14 @@ class Warehouse:
         scope: Mapping[str, str] | None = None,
         environment: str | None = None,
         support: bool = False,
+        explain: bool = False,
     ) -> Resolution:
         """Which definition of `entity` was in force: `on` a day (default today, UTC), `between` two days,
         both inclusive, or `during` a year, quarter or month such as 2025, 2025-Q3 or 2025-07.
 
         `known_at` is the state of knowledge asked, an instant (without offset UTC; a bare date is the end of
-        that day); None is everything recorded. `support` also fills Resolution.support, for one day.
+        that day); None is everything recorded. `support` and `explain` also fill Resolution.support and
+        Resolution.explanation, for one day.
 
         Raises InputError where the question is not understood: two kinds of date at once, a text that is no
         date, an instant in the future.
@@ -93,39 +96,39 @@ class Warehouse:
             from dbt_attest.resolution.periods import period
 
             between = period(during)
-        if between is not None and support:
-            raise InputError(
-                "Expected support to be asked for one day, found a period; name the day with on."
-            )
-        arguments: dict[str, Any] = {
+        for wanted, name in ((support, "support"), (explain, "an explanation")):
+            if wanted and between is not None:
+                raise InputError(
+                    f"Expected {name} to be asked for one day, found a period; name the day with on."
+                )
+        first, last = between or (on, on)
+        question: dict[str, Any] = {
             "entity": entity,
+            "first": first,
             "known_at": known_at,
             "groups": list(requester.groups),
             "scope": dict(scope or {}),
             "environment": environment or self.environment,
         }
-        first, last = between or (on, on)
+        named = "known_at := $known_at, groups := $groups, scope := $scope, environment := $environment"
         with self.connection() as (connection, schema):
             (row,) = _rows(
                 connection,
-                f"from {schema}.definition_between($entity, $first, $last, known_at := $known_at, "
-                "groups := $groups, scope := $scope, environment := $environment)",
-                arguments | {"first": first, "last": last},
+                f"from {schema}.definition_between($entity, $first, $last, {named})",
+                question | {"last": last},
             )
             found = Resolution(
                 asked=entity,
                 **row | {"segments": tuple(_segment(segment) for segment in row["segments"])},
             )
-            if not support:
-                return found
-            rows = _rows(
-                connection,
-                "select * exclude (supported) "
-                f"from {schema}.support_on($entity, $first, known_at := $known_at, groups := $groups, "
-                "scope := $scope, environment := $environment)",
-                arguments | {"first": first},
-            )
-        return replace(found, support=tuple(Support(**one) for one in rows))
+            if support:
+                sql = f"select * exclude (supported) from {schema}.support_on($entity, $first, {named})"
+                rows = _rows(connection, sql, question)
+                found = replace(found, support=tuple(Support(**one) for one in rows))
+            if explain:
+                rows = _rows(connection, f"from {schema}.explain_on($entity, $first, {named})", question)
+                found = replace(found, explanation=tuple(Step(**one) for one in rows))
+        return found
 
     def timeline(
         self,
@@ -175,6 +178,40 @@ class Warehouse:
                 },
             )
         return History(found, tuple(Change(**row) for row in rows))
+
+    def changes(
+        self,
+        entity: str,
+        *,
+        known_at: datetime | date | str | None = None,
+        requester: Requester = _NOBODY,
+        scope: Mapping[str, str] | None = None,
+        environment: str | None = None,
+    ) -> Changes:
+        """When the answer for the same days became another one, from what to what, and because of what.
+
+        Raises InputError as `resolve` does.
+        """
+        from dbt_attest.resolution.changes import AnswerChange, Changes
+
+        environment = environment or self.environment
+        found = self.resolve(
+            entity, known_at=known_at, requester=requester, scope=scope, environment=environment
+        )
+        with self.connection() as (connection, schema):
+            rows = _rows(
+                connection,
+                f"from {schema}.definition_changes_of($entity, known_at := $known_at, groups := $groups, "
+                "scope := $scope, environment := $environment)",
+                {
+                    "entity": entity,
+                    "known_at": known_at,
+                    "groups": list(requester.groups),
+                    "scope": dict(scope or {}),
+                    "environment": environment,
+                },
+            )
+        return Changes(found, tuple(AnswerChange(**row) for row in rows))
 
     def near_names(
         self, name: str, *, requester: Requester = _NOBODY, environment: str | None = None

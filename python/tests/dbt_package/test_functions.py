@@ -238,6 +238,9 @@ def test_every_resolver_is_documented_column_by_column(collected: Project) -> No
         "support_on": "('x', '2024-01-01')",
         "names_like": "('x')",
         "definition_history": "('x')",
+        "definition_changes_of": "('x')",
+        "definition_timeline_at": "(null)",
+        "explain_on": "('x', '2024-01-01')",
     }
     nodes = [
         node

@@ -165,11 +165,6 @@ ORACLE_WARNINGS = {
 Question = tuple[str, date, "datetime | None", list[str], dict[str, str], str]
 
 
-@pytest.fixture(scope="session")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
-    return Grid(tmp_path_factory.mktemp("grid"))
-
-
 @pytest.fixture
 def recorded(tmp_path: Path, empty_warehouse: Path) -> Callable[[Drawn], Recorded]:
     return lambda drawn: Recorded(tmp_path / "world", empty_warehouse, drawn.arrivals)

@@ -6,14 +6,12 @@ Without the sixth (an export answers as the full warehouse does), until there is
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
@@ -34,26 +32,7 @@ worlds = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-Record = Callable[[Iterable[Collection]], Recorded]
 Answers = dict[tuple[str, date], tuple[Any, ...]]
-
-
-@pytest.fixture(scope="session")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
-    return Grid(tmp_path_factory.mktemp("grid"))
-
-
-@pytest.fixture
-def record(tmp_path: Path, empty_warehouse: Path) -> Iterator[Record]:
-    opened: list[Recorded] = []
-
-    def make(arrivals: Iterable[Collection]) -> Recorded:
-        opened.append(Recorded(tmp_path / f"world{len(opened)}", empty_warehouse, arrivals))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
 
 
 def answers(
