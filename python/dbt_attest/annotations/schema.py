@@ -43,8 +43,11 @@ def _checks(name: str) -> tuple[Check, Draft202012Validator]:
 def violations(name: str, value: Any) -> list[Violation]:
     """Everything in `value` that the schema does not allow; empty where it is valid."""
     is_valid, validator = _checks(name)
-    if is_valid(value):
-        return []
+    return [] if is_valid(value) else violations_of(validator, value)
+
+
+def violations_of(validator: Draft202012Validator, value: Any) -> list[Violation]:
+    """Everything in `value` that the schema of a validator does not allow."""
     return [violation for error in validator.iter_errors(value) for violation in _explain(error)]
 
 

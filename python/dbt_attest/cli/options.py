@@ -92,6 +92,12 @@ warehouse_option = click.option(
 schema_option = click.option(
     "--schema", help="Schema with the evidence.  [default: the one schema of the file that has evidence]"
 )
+groups_option = click.option(
+    "--groups",
+    envvar="ATTEST_GROUPS",
+    default="",
+    help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
+)
 environment_option = click.option(
     "--environment", help="What was collected: prod, a branch, a developer.  [default: attest.yml, else prod]"
 )
@@ -113,12 +119,7 @@ def question_options(command: _Command) -> _Command:
             help="State of knowledge: an instant in UTC, or a date for the end of that day.  "
             "[default: everything recorded]",
         ),
-        click.option(
-            "--groups",
-            envvar="ATTEST_GROUPS",
-            default="",
-            help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
-        ),
+        groups_option,
         click.option(
             "--scope",
             multiple=True,
@@ -167,16 +168,14 @@ def show(
         click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
     else:
         click.echo(as_text(found))
-    return exit_code_of(resolution, asked, requester)
+    return exit_code_of(resolution.asked, resolution.reason, asked, requester)
 
 
-def exit_code_of(found: Resolution, asked: Warehouse, requester: Requester) -> int:
-    """The exit code of an answer; of an unknown entity, near names go to standard error."""
-    if found.reason != "unknown_entity":
+def exit_code_of(name: str, reason: str, asked: Warehouse, requester: Requester) -> int:
+    """The exit code of an answer about `name`; of an unknown entity, near names go to standard error."""
+    if reason != "unknown_entity":
         return 0
-    near = asked.near_names(found.asked, requester=requester)
+    near = asked.near_names(name, requester=requester)
     advice = f"did you mean {' or '.join(near)}?" if near else "`attest status` tells what was collected."
-    click.echo(
-        f"attest: expected an entity that you may see, found none named {found.asked}; {advice}", err=True
-    )
+    click.echo(f"attest: expected an entity that you may see, found none named {name}; {advice}", err=True)
     return 2

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dbt_attest.cli.options import groups_of, place, question_options, scope_of, show
+from dbt_attest.cli.options import exit_code_of, groups_of, place, question_options, scope_of, show
 
 
 @click.command("resolve")
@@ -18,6 +19,11 @@ from dbt_attest.cli.options import groups_of, place, question_options, scope_of,
     "--explain", is_flag=True, help="Also the reasoning, step by step: what was known, ended, in force."
 )
 @click.option("--support", is_flag=True, help="Also the models, sources and documents behind the answer.")
+@click.option(
+    "--bundle",
+    is_flag=True,
+    help="An evidence bundle instead, as JSON: the answer with all that it can be checked and replayed from.",
+)
 @question_options
 def command(
     name: str,
@@ -26,6 +32,7 @@ def command(
     between: tuple[str, str] | None,
     explain: bool,
     support: bool,
+    bundle: bool,
     known_at: str | None,
     groups: str,
     scope: tuple[str, ...],
@@ -45,15 +52,23 @@ def command(
     path, environment = place(warehouse, environment)
     requester = Requester(groups=groups_of(groups))
     asked = Warehouse(path, schema=schema, environment=environment)
-    found = asked.resolve(
-        name,
-        on=on,
-        during=during,
-        between=between,
-        known_at=known_at,
-        requester=requester,
-        scope=scope_of(scope),
-        support=support,
-        explain=explain,
-    )
+    question: dict[str, Any] = {
+        "on": on,
+        "during": during,
+        "between": between,
+        "known_at": known_at,
+        "requester": requester,
+        "scope": scope_of(scope),
+    }
+    if bundle:
+        if explain:
+            raise click.UsageError("--explain: expected none with --bundle.")
+        import json
+
+        from dbt_attest.resolution.bundle import bundle as make_bundle
+
+        made = make_bundle(asked, name, **question)
+        click.echo(json.dumps(made, indent=2, ensure_ascii=False))
+        return exit_code_of(name, made["resolution"]["reason"], asked, requester)
+    found = asked.resolve(name, support=support, explain=explain, **question)
     return show(found, found, output, prose, asked, requester)

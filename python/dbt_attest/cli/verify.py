@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dbt_attest.cli.options import format_option, required_project_dir, warehouse_option
-
-if TYPE_CHECKING:
-    from dbt_attest.warehouse.rebuilding import Rebuilt
+from dbt_attest.cli.options import (
+    format_option,
+    groups_of,
+    groups_option,
+    place,
+    required_project_dir,
+    schema_option,
+    warehouse_option,
+)
 
 
 @click.command("verify")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    help="The evidence bundle that the answer in FILE was written from: check the answer's claims against it.",
+)
 @click.option(
     "--rebuild",
     is_flag=True,
@@ -24,56 +36,64 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="The archive to rebuild from.  [default: archive in attest.yml]",
 )
+@groups_option
 @warehouse_option
+@schema_option
 @format_option
-def command(rebuild: bool, archive: Path | None, warehouse: Path | None, output: str) -> int:
-    """Whether the warehouse is what its archive says.
+def command(
+    file: Path | None,
+    bundle: Path | None,
+    rebuild: bool,
+    archive: Path | None,
+    groups: str,
+    warehouse: Path | None,
+    schema: str | None,
+    output: str,
+) -> int:
+    """Whether a bundle, an answer or the warehouse is what its evidence says.
 
-    Everything recorded is compared, in every environment, for every day and state of knowledge; when this
-    warehouse learned of it is not. The warehouse itself is only read. Exit code 1 where something differs.
+    FILE is an evidence bundle: its question is asked again, at the same state of knowledge and of the warehouse,
+    for the groups that it was made for, of which you have to be. With --bundle, FILE is an answer, and each of its
+    claims is checked against the bundle. With --rebuild, the warehouse is compared with its archive: everything
+    recorded, in every environment, for every day and state of knowledge; it is only read. Exit code 1 where
+    something differs or fails.
     """
-    if not rebuild:
-        raise click.UsageError("Say what to verify: --rebuild.")
-    from dbt_attest.cli.build import progress
-    from dbt_attest.warehouse.rebuilding import rebuild_and_compare
+    if rebuild == (file is not None):
+        raise click.UsageError("Say what to verify: a bundle, an answer with --bundle, or --rebuild.")
+    if file is None:
+        from dbt_attest.cli.build import progress
+        from dbt_attest.cli.prose_verification import rebuilt
+        from dbt_attest.warehouse.rebuilding import rebuild_and_compare
 
-    found = rebuild_and_compare(
-        required_project_dir(), archive=archive, warehouse=warehouse, progress=progress("Rebuilding")
-    )
-    if output == "json":
-        import json
-
-        click.echo(json.dumps(_as_json(found), indent=2, ensure_ascii=False))
-    else:
-        _print(found)
-    return 0 if found.identical else 1
-
-
-def _as_json(found: Rebuilt) -> dict[str, Any]:
-    return {
-        "identical": found.identical,
-        "warehouse": str(found.warehouse),
-        "archive": str(found.archive),
-        "collections": found.collections,
-        "definitions": found.definitions,
-        "skipped": [vars(one) for one in found.skipped],
-        "differences": [vars(one) for one in found.differences],
-    }
-
-
-def _print(found: Rebuilt) -> None:
-    click.echo(f"{found.warehouse} and its archive {found.archive}")
-    click.echo(
-        f"  rebuilt    {found.collections} collections, {found.definitions} recorded states of definitions"
-    )
-    if found.identical:
-        click.echo("  identical  every answer is the same")
-    for one in found.differences:
-        click.echo(
-            f"  differs    {one.what} ({one.environment}): {one.only_in_warehouse} only in the warehouse, "
-            f"{one.only_in_rebuilt} only in the rebuilt one"
+        compared = rebuild_and_compare(
+            required_project_dir(), archive=archive, warehouse=warehouse, progress=progress("Rebuilding")
         )
-        for example in one.examples:
-            click.echo(f"               {example}")
-    for skipped in found.skipped:
-        click.echo(f"attest: skipped {skipped.name}: {skipped.reason}", err=True)
+        _show(compared.as_json(), rebuilt(compared), output)
+        for skipped in compared.skipped:
+            click.echo(f"attest: skipped {skipped.name}: {skipped.reason}", err=True)
+        return 0 if compared.identical else 1
+    from dbt_attest.resolution.json_forms import ANSWER, BUNDLE, check, read_json
+
+    if bundle is not None:
+        from dbt_attest.cli.prose_verification import verdicts
+        from dbt_attest.resolution.citations import verify_citations
+
+        found = verify_citations(
+            check(file, read_json(file), ANSWER), check(bundle, read_json(bundle), BUNDLE)
+        )
+        _show(found.as_json(), verdicts(found), output)
+        return 0 if all(one.supported for one in found.verdicts) else 1
+    from dbt_attest.cli.prose_verification import reproduction
+    from dbt_attest.resolution import Requester, Warehouse
+    from dbt_attest.resolution.reproduction import reproduce
+
+    given = check(file, read_json(file), BUNDLE)
+    path, _ = place(warehouse, given["question"]["environment"])
+    asked = Warehouse(path, schema=schema)
+    again = reproduce(asked, given, Requester(groups=groups_of(groups)))
+    _show(again.as_json(), reproduction(again, file), output)
+    return 0 if again.identical else 1
+
+
+def _show(values: dict[str, Any], text: str, output: str) -> None:
+    click.echo(json.dumps(values, indent=2, ensure_ascii=False) if output == "json" else text)

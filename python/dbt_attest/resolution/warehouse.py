@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from dbt_attest.resolution.changes import Changes
-    from dbt_attest.resolution.history import History
+    from dbt_attest.resolution.history import Change, History
 
 _NOBODY = Requester()
 # Far enough in both directions to hold every date a definition can have.
@@ -161,10 +161,28 @@ class Warehouse:
 
         Raises InputError as `resolve` does.
         """
-        from dbt_attest.resolution.history import Change, History
+        from dbt_attest.resolution.history import History
 
         environment = environment or self.environment
         found = self.resolve(entity, known_at=known_at, requester=requester, environment=environment)
+        asked: dict[str, Any] = {
+            "known_at": known_at,
+            "requester": requester,
+            "environment": environment,
+        }
+        return History(found, self.asserted(entity, **asked))
+
+    def asserted(
+        self,
+        entity: str,
+        *,
+        known_at: datetime | date | str | None = None,
+        requester: Requester = _NOBODY,
+        environment: str | None = None,
+    ) -> tuple[Change, ...]:
+        """The changes of `history` alone."""
+        from dbt_attest.resolution.history import Change
+
         with self.connection() as (connection, schema):
             rows = _rows(
                 connection,
@@ -174,10 +192,10 @@ class Warehouse:
                     "entity": entity,
                     "known_at": known_at,
                     "groups": list(requester.groups),
-                    "environment": environment,
+                    "environment": environment or self.environment,
                 },
             )
-        return History(found, tuple(Change(**row) for row in rows))
+        return tuple(Change(**row) for row in rows)
 
     def changes(
         self,

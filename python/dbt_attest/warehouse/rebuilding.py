@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbt_attest.annotations import read_project_file
 from dbt_attest.errors import InputError, WarehouseError
@@ -56,6 +56,18 @@ class Rebuilt:
     def identical(self) -> bool:
         """Whether both give the same answers, and everything in the archive could be read."""
         return not self.differences and not self.skipped
+
+    def as_json(self) -> dict[str, Any]:
+        """The comparison as JSON values."""
+        return {
+            "identical": self.identical,
+            "warehouse": str(self.warehouse),
+            "archive": str(self.archive),
+            "collections": self.collections,
+            "definitions": self.definitions,
+            "skipped": [vars(one) for one in self.skipped],
+            "differences": [vars(one) for one in self.differences],
+        }
 
 
 def rebuild_and_compare(
