@@ -97,11 +97,13 @@ _NO_CONTENT = (
     "declared_recorded_at",
     "logic_hash",
 )
-_CONTENT = tuple(
-    field for field in Definition.__struct_fields__ if field not in _NO_STATE and field not in _NO_CONTENT
-)
 # An empty list means something else than none here: declared to rest on nothing.
 _EMPTY_SPEAKS = ("models", "sources")
+_CONTENT = tuple(
+    field
+    for field in Definition.__struct_fields__
+    if field not in _NO_STATE and field not in _NO_CONTENT and field not in _EMPTY_SPEAKS
+)
 
 
 def hashed(definition: Definition, declared: dict[str, list[str]], changes: dict[str, Any]) -> Definition:
@@ -110,11 +112,9 @@ def hashed(definition: Definition, declared: dict[str, list[str]], changes: dict
     `declared` is `models` and `sources` as they were written: what a definition says does not change when
     dbt's newest version of a model does.
     """
-    values: dict[str, Any] = msgspec.to_builtins(definition)
+    values = msgspec.structs.asdict(definition)
     values.update(changes)
-    said = {field: value for field in _CONTENT if (value := values[field]) is not None and value}
-    said.pop("models", None)
-    said.pop("sources", None)
+    said = {field: value for field in _CONTENT if (value := values[field])}
     said.update(declared)
     content = _sha256(said)
     placed = {field: value for field in _NO_CONTENT if (value := values[field])}

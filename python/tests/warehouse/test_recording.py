@@ -110,7 +110,7 @@ def test_findings_are_recorded_with_their_collection(world):
     assert rows == [("attest.yml", "rules[0].path", True)]
 
 
-@pytest.mark.parametrize("step", ["_append_names", "append", "append_changes"])
+@pytest.mark.parametrize("step", ["_append_names", "append", "append_history"])
 def test_all_or_nothing(world, monkeypatch, step):
     world.collect(JANUARY, {"v1": V1})
     before = world.rows()
