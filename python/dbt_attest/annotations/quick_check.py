@@ -84,13 +84,7 @@ def _each(item: Check) -> Check:
 
 
 def _any_of(checks: list[Check]) -> Check:
-    def check(value: Any) -> bool:
-        for branch in checks:  # a third of the time of any()
-            if branch(value):
-                return True
-        return False
-
-    return check
+    return lambda value: any(check(value) for check in checks)
 
 
 def _all_of(checks: list[Check]) -> Check:

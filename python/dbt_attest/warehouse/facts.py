@@ -134,7 +134,7 @@ def _said(rows: Iterable[dict[str, Any]], history: History, values: Mapping[str,
     known_until: datetime | None = None
     total = 0
     for row in rows:
-        said = [row.get(column) for column in columns]
+        said = list(map(row.get, columns))
         asserted_at = row["asserted_at"]
         if asserted_at != instant:  # only by its own instant does another collection not differ
             said.append(asserted_at)
