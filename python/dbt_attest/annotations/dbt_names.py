@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 
 from dbt_attest.artifacts import Manifest
 
 
 class DbtNames:
-    """The names of one manifest.
+    """The names of one manifest, which are many and seldom asked for.
 
     An unversioned name of a versioned model means its latest version, as in dbt.
     """
 
     def __init__(self, manifest: Manifest) -> None:
-        self._ids = manifest.nodes.keys() | manifest.sources.keys()
-        self._models: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        self._sources: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for unique_id, node in manifest.nodes.items():
+        self._manifest = manifest
+
+    @cached_property
+    def _models(self) -> dict[str, list[tuple[str, str]]]:
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for unique_id, node in self._manifest.nodes.items():
             version = node.version_text
             suffixes = [""] if version is None else [f".v{version}"]
             if version is not None and version == node.latest_version_text:
@@ -28,11 +31,17 @@ class DbtNames:
                     f"{node.package_name}.{node.name}",
                     unversioned_id(unique_id, version),
                 ):
-                    self._models[name + suffix].append((node.package_name, unique_id))
-        for unique_id, source in manifest.sources.items():
+                    found[name + suffix].append((node.package_name, unique_id))
+        return found
+
+    @cached_property
+    def _sources(self) -> dict[str, list[tuple[str, str]]]:
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for unique_id, source in self._manifest.sources.items():
             name = f"{source.source_name}.{source.name}"
             for text in (name, f"{source.package_name}.{name}"):
-                self._sources[text].append((source.package_name, unique_id))
+                found[text].append((source.package_name, unique_id))
+        return found
 
     def model(self, text: str, package: str | None) -> str | None:
         """The unique_id of a model, seed or snapshot; None where there is none or several."""
@@ -43,7 +52,7 @@ class DbtNames:
         return self._find(self._sources, text, package)
 
     def _find(self, names: dict[str, list[tuple[str, str]]], text: str, package: str | None) -> str | None:
-        if text in self._ids:
+        if text in self._manifest.nodes or text in self._manifest.sources:
             return text
         candidates = names.get(text, [])
         own = [unique_id for owner, unique_id in candidates if owner == package]

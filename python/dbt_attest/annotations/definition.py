@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date, datetime
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -97,11 +98,14 @@ _NO_CONTENT = (
     "declared_recorded_at",
     "logic_hash",
 )
-_CONTENT = tuple(
-    field for field in Definition.__struct_fields__ if field not in _NO_STATE and field not in _NO_CONTENT
-)
 # An empty list means something else than none here: declared to rest on nothing.
 _EMPTY_SPEAKS = ("models", "sources")
+_CONTENT = tuple(
+    field
+    for field in Definition.__struct_fields__
+    if field not in _NO_STATE and field not in _NO_CONTENT and field not in _EMPTY_SPEAKS
+)
+_content, _no_content = attrgetter(*_CONTENT), attrgetter(*_NO_CONTENT)
 
 
 def hashed(definition: Definition, declared: dict[str, list[str]], changes: dict[str, Any]) -> Definition:
@@ -110,17 +114,14 @@ def hashed(definition: Definition, declared: dict[str, list[str]], changes: dict
     `declared` is `models` and `sources` as they were written: what a definition says does not change when
     dbt's newest version of a model does.
     """
-    values: dict[str, Any] = msgspec.to_builtins(definition)
-    values.update(changes)
-    said = {field: value for field in _CONTENT if (value := values[field]) is not None and value}
-    said.pop("models", None)
-    said.pop("sources", None)
+    changed = msgspec.structs.replace(definition, **changes)
+    said = {field: value for field, value in zip(_CONTENT, _content(changed), strict=True) if value}
     said.update(declared)
     content = _sha256(said)
-    placed = {field: value for field in _NO_CONTENT if (value := values[field])}
-    placed.update({field: value for field in _EMPTY_SPEAKS if (value := values[field]) is not None})
+    placed = {field: value for field, value in zip(_NO_CONTENT, _no_content(changed), strict=True) if value}
+    placed.update({field: value for field in _EMPTY_SPEAKS if (value := getattr(changed, field)) is not None})
     placed["content_hash"] = content
-    return msgspec.structs.replace(definition, **changes, content_hash=content, state_hash=_sha256(placed))
+    return msgspec.structs.replace(changed, content_hash=content, state_hash=_sha256(placed))
 
 
 _canonical = msgspec.json.Encoder(order="sorted").encode

@@ -44,8 +44,10 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         return found
 
     def text(key: str) -> str | None:
+        if key not in said:
+            return None
         found = get(key)
-        return None if found.value is None else values.text(place, found.key, found.value)
+        return values.text(place, found.key, found.value)
 
     entity_id = text("entity_id") or statement.entity_id
     declared_version = said.get("version", NOTHING).value
@@ -66,11 +68,6 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         expected = f"at most {cap} (attest.yml rule {defaults.max_authority_rule})"
         place.finding(authority.key, expected, f"{authority.value}; lowered")
     permissions = said.get("permissions", NOTHING)
-    links = {}
-    for key in ("supersedes", "superseded_by"):
-        if key in said:
-            value = said[key].value
-            links[key] = value if isinstance(value, list) else [] if value is None else [value]
     declared = {}
     for key in ("models", "sources"):
         if key in said:
@@ -129,7 +126,16 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         if entry.in_versions
         else statement.family
     )
-    return Draft(definition, statement, entry, links, declared, family, owners_from)
+    return Draft(definition, statement, entry, _links(entry), declared, family, owners_from)
+
+
+def _links(entry: Entry) -> dict[str, list[Any]]:
+    links = {}
+    for key in ("supersedes", "superseded_by"):
+        if key in entry.values:
+            value = entry.get(key).value
+            links[key] = value if isinstance(value, list) else [] if value is None else [value]
+    return links
 
 
 def _day(statement: Statement, entry: Entry, key: str) -> Any:

@@ -12,13 +12,14 @@ from typing import Any, TypeAlias
 
 Check: TypeAlias = Callable[[Any], bool]
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "boolean": (bool,),
-    "null": (type(None),),
-    "number": (int, float),
+# The exact classes of JSON and YAML: `True` is an int in Python, and no number in JSON.
+_TYPES: dict[str, frozenset[type]] = {
+    "object": frozenset({dict}),
+    "array": frozenset({list}),
+    "string": frozenset({str}),
+    "boolean": frozenset({bool}),
+    "null": frozenset({type(None)}),
+    "number": frozenset({int, float}),
 }
 _ANNOTATIONS = frozenset({"$schema", "$id", "$defs", "title", "description", "format", "x-expected"})
 
@@ -37,7 +38,7 @@ def quick_check(root: dict[str, Any]) -> Check:
             for part in pointer.removeprefix("#").strip("/").split("/"):
                 schema = schema[part] if part else schema
             seen[pointer] = compiled(schema)
-        return check
+        return seen[pointer]
 
     def compiled(schema: Any) -> Check:
         if isinstance(schema, bool):
@@ -74,11 +75,8 @@ def quick_check(root: dict[str, Any]) -> Check:
 
 
 def _type(names: str | list[str]) -> Check:
-    listed = [names] if isinstance(names, str) else names
-    classes = tuple(cls for name in listed for cls in _TYPES[name])
-    if "number" in listed and "boolean" not in listed:
-        return lambda value: isinstance(value, classes) and not isinstance(value, bool)
-    return lambda value: isinstance(value, classes)
+    classes = frozenset().union(*(_TYPES[name] for name in ([names] if isinstance(names, str) else names)))
+    return lambda value: value.__class__ in classes
 
 
 def _each(item: Check) -> Check:

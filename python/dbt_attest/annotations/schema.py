@@ -7,12 +7,13 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
-from typing import Any, NamedTuple
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_attest.annotations.quick_check import Check, quick_check
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
 
 ANNOTATION = "annotation.schema.json"
 PROJECT_FILE = "attest_yml.schema.json"
@@ -36,14 +37,20 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @lru_cache
-def _checks(name: str) -> tuple[Check, Draft202012Validator]:
-    return quick_check(schema(name)), Draft202012Validator(schema(name))
+def _check(name: str) -> Check:
+    return quick_check(schema(name))
+
+
+@lru_cache
+def _validator(name: str) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # a tenth of a second, needed only where something is wrong
+
+    return Draft202012Validator(schema(name))
 
 
 def violations(name: str, value: Any) -> list[Violation]:
     """Everything in `value` that the schema does not allow; empty where it is valid."""
-    is_valid, validator = _checks(name)
-    return [] if is_valid(value) else violations_of(validator, value)
+    return [] if _check(name)(value) else violations_of(_validator(name), value)
 
 
 def violations_of(validator: Draft202012Validator, value: Any) -> list[Violation]:

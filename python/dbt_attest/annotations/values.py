@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any
 
 from dbt_attest.annotations.definition import Alias, Owner
@@ -41,14 +42,21 @@ def day(place: Place, key: str, value: Any) -> date | None:
     """A date, written YYYY-MM-DD. Anything else is a problem."""
     if value is None:
         return None
-    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     try:
-        if match is not None:
-            return date.fromisoformat(match.group(1))
+        found = _day(value) if isinstance(value, str) else None
+        if found is not None:
+            return found
         place.problem(key, _EXPECTED_DATE, shown(value), "write it as YYYY-MM-DD")
     except ValueError:
         place.problem(key, _EXPECTED_DATE, shown(value), "there is no such day")
     return None
+
+
+@lru_cache(1000)
+def _day(text: str) -> date | None:
+    """None for another form; ValueError where there is no such day. A project has few days, many times."""
+    match = _DATE.fullmatch(text.strip())
+    return None if match is None else date.fromisoformat(match.group(1))
 
 
 def last_day(place: Place, key: str, value: Any) -> date | None:

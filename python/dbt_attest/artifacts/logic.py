@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -148,7 +149,9 @@ def normalised(code: str, language: str | None = None) -> str:
     """SQL without layout and comments, text in quotes as it is; of other languages only line ends change."""
     if language not in (None, "sql"):
         return _LINE_END.sub("\n", code).strip()
-    return _SQL.sub(r"\1 ", code).strip()
+    # Like sub(r"\1 ", code), which is Python before 3.12: texts, and between two of them a quoted one or None.
+    texts = _SQL.split(code)
+    return " ".join([text + (kept or "") for text, kept in zip_longest(texts[::2], texts[1::2])]).strip()
 
 
 def _aggregated(

@@ -95,7 +95,8 @@ def _complete(reading: Reading, section: str, unique_id: str, node: Node) -> Non
     node.unique_id = node.unique_id or unique_id
     node.resource_type = node.resource_type or unique_id.split(".", 1)[0]
     node.name = node.name or unique_id.rsplit(".", 1)[-1]
-    if _WORD in bytes(node.raw_columns):
+    text = bytes(node.raw_columns)
+    if _WORD in text:
         try:
             columns = _columns.decode(node.raw_columns) or {}
             node.columns = {
@@ -110,7 +111,7 @@ def _complete(reading: Reading, section: str, unique_id: str, node: Node) -> Non
                 place, expected=what, found="another type", file=node.original_file_path, node=unique_id
             )
     # a copy, or the bytes of the whole file would stay in memory with it
-    node.raw_columns = NO_COLUMNS if len(bytes(node.raw_columns)) <= 2 else node.raw_columns.copy()
+    node.raw_columns = NO_COLUMNS if len(text) <= 2 else msgspec.Raw(text)
 
 
 def _one_by_one(reading: Reading, raw: msgspec.Raw, section: str, node_type: type[T]) -> dict[str, T]:

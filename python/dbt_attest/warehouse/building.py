@@ -13,6 +13,7 @@ from dbt_attest.errors import InputError
 from dbt_attest.warehouse.archive import archived, keep_collection, keep_files
 from dbt_attest.warehouse.collection import Collection, Recorded
 from dbt_attest.warehouse.files import PATIENCE, connect, evidence_schemas
+from dbt_attest.warehouse.garbage import without_collector
 from dbt_attest.warehouse.place import Place, read_place
 from dbt_attest.warehouse.recorded_before import recorded_before
 from dbt_attest.warehouse.replay import Past, Progress, Replay, find, replay
@@ -44,6 +45,7 @@ class Built:
     findings: list[str] = field(default_factory=list)
 
 
+@without_collector()
 def build(
     project_dir: Path,
     *,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dbt_attest.warehouse.contract import evidence_tables, quoted
@@ -64,19 +63,6 @@ EDGES = History(
 )
 
 
-@dataclass(frozen=True)
-class Changes:
-    """What one collection changed.
-
-    `changed` counts things new or changed, `no_longer_stated` those that it lacks; `known_until` is the
-    latest instant of anything that it states, None where that is nothing.
-    """
-
-    changed: int
-    no_longer_stated: int
-    known_until: datetime | None
-
-
 def append_changes(
     connection: duckdb.DuckDBPyConnection,
     schema: str,
@@ -84,8 +70,10 @@ def append_changes(
     rows: Iterable[dict[str, Any]],
     values: dict[str, Any],
     guard: Guard | None = None,
-) -> Changes:
+) -> tuple[int, int]:
     """Append the rows that differ from the row before them, and what follows from that.
+
+    Returns how many things are new or changed, and how many are no longer stated.
 
     `values` are the columns that all rows share (environment, project_name, generated_at, collection_id,
     ingested_at) and `manifest_id` and `disabled` of the collection. With a `guard`, what would take too many
@@ -107,12 +95,11 @@ def append_changes(
     changed, absent = run(
         "select count(*) filter (stated), count(*) filter (not stated) from added"
     ).fetchall()[0]
-    known_until = run("select max(asserted_at) from staged").fetchall()[0][0]
     run(_insert(schema, history))
     run(_asserted_again(schema, history))
     for table in ("staged", "history", "claims", "added"):
         run(f"drop table {table}")
-    return Changes(changed, absent, known_until)
+    return changed, absent
 
 
 _SHARED = (

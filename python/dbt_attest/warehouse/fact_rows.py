@@ -37,8 +37,10 @@ def claim_rows(
     }
     for claim in claims:
         row = msgspec.structs.asdict(claim)
-        document = by_path.get(row.pop("file")) if claim.node_id is None else None
-        yield row | (of_dbt if document is None else _of_document(document, manifest))
+        document = by_path.get(claim.file) if claim.node_id is None else None
+        row.update(of_dbt if document is None else _of_document(document, manifest))
+        del row["file"]
+        yield row
 
 
 def phantoms(manifest: Manifest, catalog: Catalog | None) -> dict[str, list[str]]:

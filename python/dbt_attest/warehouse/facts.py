@@ -1,22 +1,24 @@
 """Facts beside the definitions: claims, columns, exposures and groups, which have a history, and executions
 and freshness observations, which are points in time and recorded once.
 
-The histories follow the one rule of `changes.py`. Where a collection says for a table exactly what the
-collection before it said, it adds nothing by that rule, and nothing is compared: `collections.digests` says
-so without reading the table.
+The histories follow the one rule of `changes.py`, as definitions and edges do. Where a collection says for a
+table exactly what the collection before it said, it adds nothing by that rule, and nothing is compared:
+`collections.digests` says so without reading the table.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dbt_attest.warehouse.changes import History, append_changes
 from dbt_attest.warehouse.contract import evidence_tables, quoted
-from dbt_attest.warehouse.held import held_removals
+from dbt_attest.warehouse.held import Guard, held_removals
 from dbt_attest.warehouse.loading import load
 
 if TYPE_CHECKING:
@@ -75,8 +77,20 @@ GROUPS = History(
     file_id="null",
 )
 
-# What says the same in another collection does not differ by these.
-_OF_ONE_COLLECTION = frozenset({"artifact_id", "collector", "source_version"})
+
+@dataclass(frozen=True)
+class Changes:
+    """What one collection says for a table, and what of that was new.
+
+    `digest` is the same where another collection says the same; `known_until` is the latest instant of
+    anything it states, None where that is nothing. `changed` counts things new or changed,
+    `no_longer_stated` those that it lacks.
+    """
+
+    digest: str
+    known_until: datetime | None
+    changed: int = 0
+    no_longer_stated: int = 0
 
 
 def append_history(
@@ -86,18 +100,20 @@ def append_history(
     rows: Iterable[dict[str, Any]],
     values: dict[str, Any],
     said_before: Mapping[str, str],
-) -> str:
-    """Append what changed, unless the collection before this one said the same; returns the digest.
+    guard: Guard | None = None,
+) -> Changes:
+    """Append what changed, unless the collection before this one said the same.
 
-    `rows` can be gone through twice; `values` are as for `append_changes`, `said_before` is of
+    `rows` can be gone through twice; `values` and `guard` are as for `append_changes`, `said_before` is of
     `digests_before`.
     """
-    digest, count = _digest(rows, values)
-    if said_before.get(history.table) != digest and (
-        count or _has_history(connection, schema, history.table, values)
-    ):
-        append_changes(connection, schema, history, rows, values)
-    return digest
+    said = _said(rows, history, values)
+    if said_before.get(history.table) == said.digest:
+        return said
+    if said.known_until is None and not _has_history(connection, schema, history.table, values):
+        return said
+    changed, no_longer_stated = append_changes(connection, schema, history, rows, values, guard)
+    return replace(said, changed=changed, no_longer_stated=no_longer_stated)
 
 
 def _has_history(
@@ -111,18 +127,21 @@ def _has_history(
     return found == (True,)
 
 
-def _digest(rows: Iterable[dict[str, Any]], values: Mapping[str, Any]) -> tuple[str, int]:
-    """Of rows in any order (the sum of their hashes) and what the collection is silent about; their count."""
-    encode = msgspec.json.Encoder(order="deterministic").encode
-    instant = values["generated_at"]
-    total = count = 0
+def _said(rows: Iterable[dict[str, Any]], history: History, values: Mapping[str, Any]) -> Changes:
+    """The digest: of rows in any order (the sum of their hashes) and what the collection is silent about."""
+    encode, sha256, from_bytes = msgspec.json.Encoder().encode, hashlib.sha256, int.from_bytes
+    columns, instant = (*history.key, *history.state), values["generated_at"]
+    known_until: datetime | None = None
+    total = 0
     for row in rows:
-        said = {key: value for key, value in row.items() if key not in _OF_ONE_COLLECTION}
-        if said.get("asserted_at") == instant:
-            del said["asserted_at"]
-        count += 1
-        total += int.from_bytes(hashlib.sha256(encode(said)).digest(), "big")
-    return hashlib.sha256(encode([values["disabled"], f"{total:x}"])).hexdigest(), count
+        said = list(map(row.get, columns))
+        asserted_at = row["asserted_at"]
+        if asserted_at != instant:  # only by its own instant does another collection not differ
+            said.append(asserted_at)
+        if known_until is None or asserted_at > known_until:
+            known_until = asserted_at
+        total += from_bytes(sha256(encode(said)).digest(), "big")
+    return Changes(sha256(encode([values["disabled"], f"{total:x}"])).hexdigest(), known_until)
 
 
 def digests_before(
@@ -130,7 +149,8 @@ def digests_before(
 ) -> dict[str, str]:
     """The digests of the collection that comes before this one in the order of artifacts.
 
-    None while removals are held: what hangs on them has to follow once they are allowed.
+    None while removals are held, or where that one's were: what hangs on them has to follow once they are
+    allowed.
     """
     row = connection.execute(
         f"select digests from {quoted(schema)}.collections "
@@ -138,6 +158,8 @@ def digests_before(
         "and (generated_at, manifest_id) < (cast($generated_at as timestamptz), $manifest_id) "
         f"and not exists (from ({held_removals(quoted(schema))}) as held "
         "where held.project_name = $project_name and held.environment = $environment) "
+        f"and not exists (from {quoted(schema)}.held_removals as of_it "
+        "where of_it.held and of_it.environment = $environment and of_it.manifest_id = collections.manifest_id) "
         "order by generated_at desc, manifest_id desc, ingested_at desc limit 1",
         {name: values[name] for name in ("project_name", "environment", "generated_at", "manifest_id")},
     ).fetchone()

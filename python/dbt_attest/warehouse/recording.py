@@ -6,7 +6,7 @@ import hashlib
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from dbt_attest.warehouse.changes import ASSERTIONS, EDGES, append_changes
+from dbt_attest.warehouse.changes import ASSERTIONS, EDGES
 from dbt_attest.warehouse.collection import Collection, Recorded
 from dbt_attest.warehouse.contract import quoted
 from dbt_attest.warehouse.facts import (
@@ -94,16 +94,12 @@ def _record(
     append(connection, schema, "artifacts", [arrival | artifact for artifact in artifacts])
     append(connection, schema, "policies", _new_policies(connection, schema, collection))
     append(connection, schema, "project_files", _new_project_files(connection, schema, collection, arrival))
-    definitions = append_changes(
-        connection,
-        schema,
-        ASSERTIONS,
-        collection.assertions,
-        shared,
-        Guard(collection.max_removed, collection.removals_allowed),
-    )
     said_before = digests_before(connection, schema, shared)
-    digests: dict[str, str] = {}
+    guard = Guard(collection.max_removed, collection.removals_allowed)
+    definitions = append_history(
+        connection, schema, ASSERTIONS, collection.assertions, shared, said_before, guard
+    )
+    digests = {ASSERTIONS.table: definitions.digest}
     for history, rows in (
         (EDGES, collection.edges),
         (CLAIMS, collection.claims),
@@ -111,7 +107,7 @@ def _record(
         (EXPOSURES, collection.exposures),
         (GROUPS, collection.groups),
     ):
-        digests[history.table] = append_history(connection, schema, history, rows, shared, said_before)
+        digests[history.table] = append_history(connection, schema, history, rows, shared, said_before).digest
     of_here = arrival | {name: shared[name] for name in ("environment", "project_name")}
     append_points(connection, schema, "executions", (of_here | row for row in collection.executions))
     append_points(

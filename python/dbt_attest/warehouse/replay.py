@@ -18,6 +18,7 @@ from dbt_attest.warehouse.archive import (
     keep_files,
     read_archive,
 )
+from dbt_attest.warehouse.garbage import without_collector
 from dbt_attest.warehouse.place import Place, read_place
 from dbt_attest.warehouse.writing import Destination, Written, writing
 
@@ -83,7 +84,7 @@ def replay(
     with writing(destination, patience) as writer:
         for past in pasts:
             try:
-                with past.open() as place:
+                with without_collector(), past.open() as place:
                     collection = read_place(place).collection
                     if archive is not None:
                         keep_files(archive, collection.artifacts, place)

@@ -40,6 +40,12 @@ def _archive(world):
     return world.folder / ".attest" / "artifacts"
 
 
+def _collections(world):
+    """In the order of recording: their names say it to the second, and all may be of one."""
+    paths = (_archive(world) / "collections").glob("*.json")
+    return sorted(paths, key=lambda path: json.loads(path.read_text(encoding="utf-8"))["ingested_at"])
+
+
 def _files(folder):
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
@@ -79,7 +85,7 @@ def test_every_file_is_kept_once_by_its_hash(archived):
 
 
 def test_a_collection_says_what_it_read_where_and_when(archived):
-    path = min((_archive(archived) / "collections").glob("*.json"))
+    path = _collections(archived)[0]
     said = json.loads(path.read_text(encoding="utf-8"))
     assert (said["project_name"], said["environment"], said["generated_at"]) == ("shop", "prod", JANUARY)
     files = {file["kind"]: file for file in said["files"]}
@@ -114,7 +120,7 @@ def test_the_archive_of_the_project_is_the_default(archived):
 
 
 def test_parts_of_an_archive_in_any_order_give_the_same(archived):
-    paths = sorted((_archive(archived) / "collections").glob("*.json"))
+    paths = _collections(archived)
     parts = []
     for number in (2, 0, 1):
         part = archived.folder.parent / f"{archived.folder.name}-part{number}"
@@ -141,7 +147,7 @@ def test_what_is_replayed_is_archived_again(archived):
 
 
 def test_broken_collections_are_skipped_and_named(archived):
-    paths = sorted((_archive(archived) / "collections").glob("*.json"))
+    paths = _collections(archived)
     paths[0].write_text('{"archive_version": 1', encoding="utf-8")
     said = json.loads(paths[1].read_text(encoding="utf-8"))
     document = next(file["artifact_id"] for file in said["files"] if file["kind"] == "document")

@@ -130,7 +130,7 @@ main()
 
 
 @pytest.mark.parametrize("before", ["pass", "os.kill(os.getpid(), signal.SIGKILL)"], ids=["after", "before"])
-@pytest.mark.parametrize(("module", "step"), [("recording", "append_changes"), ("writing", "record")])
+@pytest.mark.parametrize(("module", "step"), [("recording", "append_history"), ("writing", "record")])
 def test_killed_at_each_step_of_writing(own, module, step, before):
     folder, write = own
     write(1)

@@ -188,6 +188,18 @@ def test_what_was_held_speaks_for_nothing_behind_a_late_manifest(world):
     assert _held(world) == []
 
 
+def test_a_late_manifest_that_says_what_was_held_before_is_held_too(world):
+    """It says the same as February, but nothing of February's removals was recorded to compare with."""
+    world.collect(JANUARY, ALL)
+    world.collect(FEBRUARY, _named(*TWENTY[10:]))
+    world.collect(APRIL, ALL)
+    world.collect(MARCH, _named(*TWENTY[10:]))
+    held = "select generated_at, count(*) from attest.held_removals where held group by all order by all"
+    assert [count for _, count in _rows(world, held)] == [10, 10]
+    assert _stated(world) == TWENTY
+    assert _held(world) == []
+
+
 def test_lineage_of_what_is_held_stays(world, make_manifest, make_project):
     def manifest(at, names):
         states = make_manifest(at, _named(*names))

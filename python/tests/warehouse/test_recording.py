@@ -7,7 +7,7 @@ import os
 import duckdb
 import pytest
 
-from dbt_attest.warehouse import changes, recording
+from dbt_attest.warehouse import changes, facts, recording
 from dbt_attest.warehouse.building import build
 
 V1 = {"entity_id": "metric.b", "evidence_id": "v1", "authority": "authoritative", "permissions": ["everyone"],
@@ -43,6 +43,24 @@ def test_a_new_manifest_that_says_the_same_adds_only_its_collection(world):
         "collections": before["collections"] + 1,
         "artifacts": before["artifacts"] + 1,
     }
+
+
+def test_what_a_new_manifest_says_again_is_not_compared(world, monkeypatch):
+    compared = []
+
+    def compare(connection, schema, history, *rest):
+        compared.append(history.table)
+        return append_changes(connection, schema, history, *rest)
+
+    append_changes = facts.append_changes
+    monkeypatch.setattr(facts, "append_changes", compare)
+    world.collect(JANUARY, {"v1": V1})
+    assert "assertions" in compared
+    compared.clear()
+    assert world.collect(FEBRUARY, {"v1": V1}).recorded.changed == 0
+    assert compared == []
+    assert world.collect(MARCH, {"v1": V1 | {"permissions": ["finance"]}}).recorded.changed == 1
+    assert compared == ["assertions"]
 
 
 def test_recorded_rows_are_never_changed(world):
@@ -110,7 +128,7 @@ def test_findings_are_recorded_with_their_collection(world):
     assert rows == [("attest.yml", "rules[0].path", True)]
 
 
-@pytest.mark.parametrize("step", ["_append_names", "append", "append_changes"])
+@pytest.mark.parametrize("step", ["_append_names", "append", "append_history"])
 def test_all_or_nothing(world, monkeypatch, step):
     world.collect(JANUARY, {"v1": V1})
     before = world.rows()
