@@ -71,6 +71,9 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     scope: dict[str, str]
     certified_until: date | None
     last_verified: date | None
+    access: str | None
+    latest_version: str | None
+    deprecation_date: date | None
     annotated: bool
     rules_taken: bool
 
@@ -87,7 +90,8 @@ _NO_STATE = frozenset(
         "rules_taken",
     }
 )
-# Where it stands, the edit itself and the SQL behind the words are not part of what a definition says.
+# Where it stands, the edit itself, the SQL behind the words and what dbt thinks of the model are not part of what a
+# definition says.
 _NO_CONTENT = (
     "package_name",
     "node_id",
@@ -96,6 +100,9 @@ _NO_CONTENT = (
     "corrects",
     "declared_recorded_at",
     "logic_hash",
+    "access",
+    "latest_version",
+    "deprecation_date",
 )
 _CONTENT = tuple(
     field for field in Definition.__struct_fields__ if field not in _NO_STATE and field not in _NO_CONTENT

@@ -17,6 +17,7 @@ from dbt_attest.artifacts import parse_instant
 
 # dbt turns an unquoted date into its ISO text, and a timestamp at midnight into one with a time part.
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?", re.ASCII)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])", re.ASCII)
 _OPEN_END = date(9999, 12, 31)
 _EXPECTED_DATE = "a date like 2024-01-31"
 
@@ -48,6 +49,23 @@ def day(place: Place, key: str, value: Any) -> date | None:
         place.problem(key, _EXPECTED_DATE, shown(value), "write it as YYYY-MM-DD")
     except ValueError:
         place.problem(key, _EXPECTED_DATE, shown(value), "there is no such day")
+    return None
+
+
+def day_of_dbt(place: Place, key: str, value: Any) -> date | None:
+    """The day that dbt's instant falls on where it was written; what is none is a finding.
+
+    dbt gives a date without time the midnight and the offset of the machine that parsed the project.
+    """
+    if value is None:
+        return None
+    match = _DAY.match(str(value))
+    try:
+        if match is not None:
+            return date.fromisoformat(match.group())
+    except ValueError:
+        pass
+    place.finding(key, "a date, as dbt writes it", f"{shown(value)}; not recorded")
     return None
 
 
