@@ -23,7 +23,7 @@ _EXPECTED_DATE = "a date like 2024-01-31"
 
 
 def text(place: Place, key: str, value: Any) -> str | None:
-    """Text without blanks around it; blank is None. NUL, which DuckDB refuses, becomes U+FFFD."""
+    """Text without blanks around it; blank is None. NUL, in a document, becomes U+FFFD."""
     if value is None:
         return None
     cleaned = str(value)
