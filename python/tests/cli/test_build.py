@@ -155,3 +155,12 @@ def test_ended_while_it_records_an_archive(past, world):
     kept = world.warehouse.read_bytes()
     assert _ended(past, "writing", "record", "--archive", "past") == (143, "")
     assert world.warehouse.read_bytes() == kept
+
+
+def test_ended_by_a_person(world, make_project, make_manifest):
+    make_project(world.folder, make_manifest(JANUARY, {"v1": V1}))
+    kept = world.warehouse.read_bytes()
+    control_c = "os.kill(os.getpid(), signal.SIGINT)"
+    code, said = _ended(world.folder, "recording", "append_changes", before=control_c)
+    assert (code, said.strip()) == (130, "")
+    assert world.warehouse.read_bytes() == kept

@@ -77,6 +77,21 @@ def test_states_are_kept_as_they_are(shop, status, outcome, evidence):
     assert shop.rows("select status, outcome, class from executions") == [(kept, outcome, evidence)]
 
 
+def test_six_thousand_tests(shop, node):
+    tests = [f"test.shop.not_null_orders_{n}.{n:x}" for n in range(6000)]
+    shop.manifest(
+        nodes=shop.sections["nodes"] | {one: node(one, depends_on={"nodes": [MODEL]}) for one in tests}
+    )
+    rows = [{"unique_id": one, "status": "fail" if n % 1000 == 0 else "pass", "failures": int(n % 1000 == 0)}
+            for n, one in enumerate(tests)]  # fmt: skip
+    shop.run_results(JANUARY, "one", *rows)
+    assert shop.record() == []
+    assert shop.rows(
+        "select count(distinct node_id), count(*) filter (outcome = 'fail'), any_value(tested_node) "
+        "from executions"
+    ) == [(6000, 6, MODEL)]
+
+
 @pytest.mark.parametrize(
     "args", [{"which": "compile"}, {"which": "generate"}, {"which": "build", "empty": True}]
 )
