@@ -40,7 +40,7 @@ def claims(draft: Draft) -> Iterator[Claim]:
     of_document = statement.node_id is None
     others = list(statement.stated)
     if statement.description:
-        # NUL, which DuckDB refuses, is reported where the definition takes the text
+        # NUL in a document is reported where the definition takes the text
         text = statement.description.replace("\x00", "\ufffd").strip()
         source, place = ("document", "body") if of_document else ("dbt", "description")
         if text:

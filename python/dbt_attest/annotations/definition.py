@@ -72,6 +72,9 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     scope: dict[str, str]
     certified_until: date | None
     last_verified: date | None
+    access: str | None
+    latest_version: str | None
+    deprecation_date: date | None
     annotated: bool
     rules_taken: bool
 
@@ -88,7 +91,8 @@ _NO_STATE = frozenset(
         "rules_taken",
     }
 )
-# Where it stands, the edit itself and the SQL behind the words are not part of what a definition says.
+# Where it stands, the edit itself, the SQL behind the words and what dbt thinks of the model are not part of what a
+# definition says.
 _NO_CONTENT = (
     "package_name",
     "node_id",
@@ -97,6 +101,9 @@ _NO_CONTENT = (
     "corrects",
     "declared_recorded_at",
     "logic_hash",
+    "access",
+    "latest_version",
+    "deprecation_date",
 )
 # An empty list means something else than none here: declared to rest on nothing.
 _EMPTY_SPEAKS = ("models", "sources")

@@ -118,6 +118,9 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         scope=values.scope(place, scope.key, scope.value),
         certified_until=_day(statement, entry, "certified_until"),
         last_verified=_day(statement, entry, "last_verified"),
+        access=statement.access,
+        latest_version=statement.latest_version,
+        deprecation_date=values.day_of_dbt(place, "deprecation_date", statement.deprecation_date),
         annotated=statement.block is not None,
         rules_taken=by_rules,
     )

@@ -16,8 +16,16 @@ from dbt_attest.annotations.path_rules import PathRules
 from dbt_attest.annotations.place import Place, Report
 from dbt_attest.annotations.project_file import ProjectFile
 from dbt_attest.annotations.statements import statements
-from dbt_attest.artifacts import Edge, Finding, Manifest, edges, sorted_findings
+from dbt_attest.artifacts import Edge, Finding, Manifest, circles, edges, sorted_findings
 from dbt_attest.errors import AnnotationErrors
+
+# The sections of a manifest whose nodes read others; all other kinds are in `nodes`.
+_SECTIONS = {
+    "metric": "metrics",
+    "semantic_model": "semantic_models",
+    "exposure": "exposures",
+    "saved_query": "saved_queries",
+}
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,11 +66,17 @@ def extract(manifest: Manifest, project_file: ProjectFile, documents: Iterable[D
                 "a pattern that matches a file",
                 f"{rule.path}; matches none",
             )
+    lineage = edges(manifest)
+    for circle in circles(lineage):
+        here = Place(report, manifest.artifact_id, manifest.path.name, circle[0])
+        section = _SECTIONS.get(circle[0].split(".", 1)[0], "nodes")
+        place = f"{section}['{circle[0]}'].depends_on.nodes"
+        here.finding(place, "lineage without a circle", " → ".join(circle))
     return Extraction(
         definitions=sorted(definitions, key=lambda d: (d.entity_id, d.evidence_id)),
         claims=[claim for one in drafts for claim in claims(one)],
         findings=sorted_findings([*manifest.findings, *report.findings]),
-        edges=edges(manifest),
+        edges=lineage,
     )
 
 

@@ -75,7 +75,7 @@ def _said_by_people(config_meta: Any, top_meta: Any) -> list[dict[str, Any]]:
 def _listed(attribute: str, source: str, place: str, names: list[str]) -> Iterator[Stated]:
     for index, name in enumerate(names):
         at = place if len(names) == 1 else f"{place}[{index}]"
-        yield Stated(attribute, source, at, name.replace("\x00", "\ufffd"))
+        yield Stated(attribute, source, at, name)
 
 
 def _group_owner(manifest: Manifest, name: str, package: str) -> list[str]:

@@ -44,7 +44,8 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `block` is None where nothing is annotated. `rule_path` is the path the rules of attest.yml see. `family`
     is common to the versions of one dbt model. `instant` is when the artifact was written, UTC. `stated` are
-    the owners and grains that dbt states outside the annotation.
+    the owners and grains that dbt states outside the annotation. `access`, `latest_version` and
+    `deprecation_date` are dbt's own attributes of a model, as it writes them.
     """
 
     place: Place
@@ -62,6 +63,9 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     instant: datetime
     block: dict[str, Any] | None
     family: str
+    access: str | None = None
+    latest_version: str | None = None
+    deprecation_date: Any = None
 
 
 def statements(manifest: Manifest, documents: Iterable[Document], report: Report) -> Iterator[Statement]:
@@ -115,6 +119,9 @@ def _node_statements(manifest: Manifest, node: Node, report: Report) -> Iterator
         instant=manifest.generated_at,
         block=block,
         family=unversioned,
+        access=node.access,
+        latest_version=node.latest_version_text,
+        deprecation_date=node.deprecation_date,
     )
     for key, column in node.columns.items():
         name = column.name or key

@@ -18,12 +18,13 @@ from dbt_attest.artifacts import parse_instant
 
 # dbt turns an unquoted date into its ISO text, and a timestamp at midnight into one with a time part.
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?", re.ASCII)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])", re.ASCII)
 _OPEN_END = date(9999, 12, 31)
 _EXPECTED_DATE = "a date like 2024-01-31"
 
 
 def text(place: Place, key: str, value: Any) -> str | None:
-    """Text without blanks around it; blank is None. NUL, which DuckDB refuses, becomes U+FFFD."""
+    """Text without blanks around it; blank is None. NUL, in a document, becomes U+FFFD."""
     if value is None:
         return None
     cleaned = str(value)
@@ -57,6 +58,23 @@ def _day(text: str) -> date | None:
     """None for another form; ValueError where there is no such day. A project has few days, many times."""
     match = _DATE.fullmatch(text.strip())
     return None if match is None else date.fromisoformat(match.group(1))
+
+
+def day_of_dbt(place: Place, key: str, value: Any) -> date | None:
+    """The day that dbt's instant falls on where it was written; what is none is a finding.
+
+    dbt gives a date without time the midnight and the offset of the machine that parsed the project.
+    """
+    if value is None:
+        return None
+    match = _DAY.match(str(value))
+    try:
+        if match is not None:
+            return date.fromisoformat(match.group())
+    except ValueError:
+        pass
+    place.finding(key, "a date, as dbt writes it", f"{shown(value)}; not recorded")
+    return None
 
 
 def last_day(place: Place, key: str, value: Any) -> date | None:

@@ -4,7 +4,7 @@ from dbt_attest.artifacts.catalog import Catalog, read_catalog
 from dbt_attest.artifacts.findings import Finding, sorted_findings
 from dbt_attest.artifacts.freshness import FreshnessResults, Observation, read_freshness
 from dbt_attest.artifacts.instants import parse_instant
-from dbt_attest.artifacts.lineage import Edge, edges
+from dbt_attest.artifacts.lineage import Edge, circles, edges
 from dbt_attest.artifacts.logic import LogicHashes
 from dbt_attest.artifacts.manifest import Manifest, read_manifest
 from dbt_attest.artifacts.nodes import (
@@ -39,6 +39,7 @@ __all__ = [
     "SemanticManifest",
     "SemanticModel",
     "Source",
+    "circles",
     "edges",
     "parse_instant",
     "read_catalog",

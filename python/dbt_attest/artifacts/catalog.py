@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ class CatalogColumn(msgspec.Struct, gc=False):
 
     name: str = ""
     type: str | None = None
-    index: int | None = None
+    index: Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)] | None = None
     comment: str | None = None
 
 

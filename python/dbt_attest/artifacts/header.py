@@ -19,6 +19,7 @@ import msgspec
 from dbt_attest.artifacts.findings import Finding
 from dbt_attest.artifacts.instants import parse_instant
 from dbt_attest.artifacts.json_file import read_bytes, read_sections, refusal
+from dbt_attest.artifacts.nul_characters import without_nul
 
 # The keys that no other artifact has; one is enough, since early and hand-made manifests lack some of them.
 _MANIFEST_ONLY = frozenset(
@@ -111,7 +112,7 @@ def open_artifact(
         dbt_version=text(metadata, "dbt_version"),
         invocation_id=text(metadata, "invocation_id"),
     )
-    return Opened(header, metadata, sections, reading)
+    return Opened(header, metadata, without_nul(reading, content, sections), reading)
 
 
 def expectation(kind: str) -> str:

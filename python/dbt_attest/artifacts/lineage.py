@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import CycleError, TopologicalSorter
+
 import msgspec
 
 from dbt_attest.artifacts.manifest import Manifest
@@ -43,3 +45,26 @@ def edges(manifest: Manifest) -> list[Edge]:
             kind = _KINDS.get(parent.split(".", 1)[0], "ref")
             found.add(Edge(parent, node.unique_id, kind, "compiled"))
     return sorted(found)
+
+
+def circles(edges: list[Edge]) -> list[list[str]]:
+    """Nodes that read each other in a circle, each from its smallest unique_id back to it, sorted.
+
+    dbt refuses them; hand-written manifests have them (dbt-core#4733). Of several circles through one node
+    one is returned.
+    """
+    graph: dict[str, list[str]] = {}
+    for edge in edges:
+        graph.setdefault(edge.to_node, []).append(edge.from_node)
+    found: list[list[str]] = []
+    while True:
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            around = error.args[1][:-1]
+            start = around.index(min(around))
+            found.append([*around[start:], *around[:start], around[start]])
+            for node in around:
+                del graph[node]
+        else:
+            return sorted(found)

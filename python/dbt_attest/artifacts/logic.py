@@ -71,14 +71,14 @@ class LogicHashes:
         if metric.type == "simple":
             found = self._simple(metric, params)
             return found | {"filter": [*found.get("filter", ()), *_filters(metric.filter)]}
-        cumulative = params.get("cumulative_type_params") or {}
-        conversion = params.get("conversion_type_params") or {}
+        cumulative = _mapping(params.get("cumulative_type_params"))
+        conversion = _mapping(params.get("conversion_type_params"))
         found = {
             "type": metric.type,
             "filter": _filters(metric.filter),
             "time_granularity": metric.time_granularity,
             "expr": _text(params.get("expr")),
-            "metrics": [self._input(one) for one in params.get("metrics") or ()],
+            "metrics": [self._input(one) for one in _list(params.get("metrics"))],
             "numerator": self._input(params.get("numerator")),
             "denominator": self._input(params.get("denominator")),
             "of": self._expanded(params.get("measure"), cumulative.get("metric")),
@@ -100,7 +100,7 @@ class LogicHashes:
         measure = params.get("measure")
         if measure:
             return self._measured(_reference(measure), metric)
-        aggregation = params.get("metric_aggregation_params") or {}
+        aggregation = _mapping(params.get("metric_aggregation_params"))
         model = self._models.get(str(aggregation.get("semantic_model")))
         return _aggregated(
             aggregation.get("semantic_model") if model is None else model,
@@ -187,8 +187,16 @@ def _filters(value: Any) -> list[str]:
         value = value.get("where_filters") or [value]
     if isinstance(value, str):
         value = [{"where_sql_template": value}]
-    texts = [_text(one.get("where_sql_template") if isinstance(one, dict) else one) for one in value or ()]
+    texts = [_text(one.get("where_sql_template") if isinstance(one, dict) else one) for one in _list(value)]
     return [text for text in texts if text]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _text(value: Any) -> Any:

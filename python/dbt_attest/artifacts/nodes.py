@@ -6,7 +6,7 @@ Only the fields needed are declared: what is not declared is skipped while decod
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -55,6 +55,8 @@ class Node(msgspec.Struct, gc=False):
     label: str | None = None
     version: int | float | str | None = None
     latest_version: int | float | str | None = None
+    access: str | None = None
+    deprecation_date: Any = None
     group: str | None = None
     meta: Any = None
     config: NodeConfig | None = None
@@ -90,9 +92,9 @@ class Node(msgspec.Struct, gc=False):
 
 
 class Threshold(msgspec.Struct, gc=False):
-    """An age: a count of minutes, hours or days."""
+    """An age: a count of minutes, hours or days, as many as a DuckDB interval can hold."""
 
-    count: int | None = None
+    count: Annotated[int, msgspec.Meta(le=100_000_000)] | None = None
     period: str | None = None
 
 

@@ -24,6 +24,7 @@ _EXECUTES = frozenset({"run", "build", "test", "seed", "snapshot", "run-operatio
 # `clone` puts another environment's relations in place.
 _REUSES = frozenset({"clone"})
 _SKIPPED = frozenset({"skipped", "no-op"})
+_TOO_MANY = 2**63  # for a bigint
 _RAN = frozenset({"pass", "fail", "warn", "partial success", "runtime error"})
 
 
@@ -184,10 +185,13 @@ def read_instant(reading: Reading, place: str, value: object, node_id: str | Non
 
 def _count(reading: Reading, place: str, value: object, node_id: str | None) -> int | None:
     try:
-        return None if value is None else int(float(str(value)))
+        number = None if value is None else int(float(str(value)))
+        if number is None or abs(number) < _TOO_MANY:
+            return number
     except (ValueError, OverflowError):
-        reading.found(place, expected="a number", found=repr(value)[:80], node=node_id)
-        return None
+        pass
+    reading.found(place, expected="a number", found=repr(value)[:80], node=node_id)
+    return None
 
 
 def _length(value: object) -> int | None:

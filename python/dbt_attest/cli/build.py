@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -87,10 +89,25 @@ def command(
     chosen: dict[str, Any] = {"warehouse": warehouse, "environment": environment, "patience": wait}
     if from_git is None:
         chosen["removals_allowed"] = allow_removals
-    if archive:
-        return _from_archives(folders, chosen, output)
-    if from_git is not None:
-        return _from_git(from_git, chosen, output)
+    with _cleaned_up_when_ended():
+        if archive:
+            return _from_archives(folders, chosen, output)
+        if from_git is not None:
+            return _from_git(from_git, chosen, output)
+        return _from_target(target_dir, chosen, output)
+
+
+@contextmanager
+def _cleaned_up_when_ended() -> Iterator[None]:
+    """A CI system ends a job with SIGTERM: then temporary files go, too, and each collection is whole or not there."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _from_target(target_dir: Path | None, chosen: dict[str, Any], output: str) -> int:
     from dbt_attest.warehouse.building import build
 
     built = build(required_project_dir(), target_dir=target_dir, **chosen)
@@ -106,18 +123,9 @@ def _from_archives(folders: tuple[Path, ...], chosen: dict[str, Any], output: st
 
 
 def _from_git(revisions: str, chosen: dict[str, Any], output: str) -> int:
-    import signal
-
     from dbt_attest.warehouse.from_git import build_from_git
 
-    # a CI system ends a job so: what is parsed is still recorded, and the worktree removed
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        found = build_from_git(
-            required_project_dir(), revisions, progress=progress("Parsing commits"), **chosen
-        )
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    found = build_from_git(required_project_dir(), revisions, progress=progress("Parsing commits"), **chosen)
     counts = {"commits": found.commits, "recorded_before": found.known, "shallow": found.shallow}
     lines = [
         f"  commits   {found.commits} touched the project"

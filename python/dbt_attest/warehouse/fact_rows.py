@@ -221,8 +221,8 @@ def _of_document(document: Document, manifest: Manifest) -> dict[str, Any]:
 
 
 def _clean(text: str | None) -> str | None:
-    """Text that DuckDB takes: it refuses NUL."""
-    return None if text is None else text.replace("\x00", "\ufffd").strip() or None
+    """Text without blanks around it; blank is None."""
+    return None if text is None else text.strip() or None
 
 
 def _seconds(duration: timedelta | None) -> str | None:

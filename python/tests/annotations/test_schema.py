@@ -29,7 +29,7 @@ def test_every_annotated_column_has_a_key() -> None:
     keys = {renamed.get(key, key) for key in schema(ANNOTATION)["properties"]} - {"versions"}
     assert keys <= fields
     derived = {"content_hash", "state_hash", "logic_hash", "links_elsewhere"}
-    derived |= {"package_name", "node_id", "file", "names"}
+    derived |= {"package_name", "node_id", "file", "names", "access", "latest_version", "deprecation_date"}
     assert fields - keys == derived | {"permissions_from", "annotated", "rules_taken"}
 
 

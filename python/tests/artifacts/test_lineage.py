@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbt_attest.artifacts import Edge, edges, read_manifest
+from dbt_attest.artifacts import Edge, circles, edges, read_manifest
 
 REAL = Path(__file__).parents[4] / "shared" / "artifacts"
 MANIFESTS = [p for p in sorted(REAL.rglob("*manifest*.json")) if p.name != "semantic_manifest.json"]
@@ -57,6 +57,41 @@ def test_kind_is_that_of_what_is_read(write: Callable[..., Path]) -> None:
         Edge("semantic_model.p.s", "metric.p.a", "semantic_model", "compiled"),
         Edge("source.p.raw.o", "model.p.m", "source", "compiled"),
     ]
+
+
+def test_ephemeral_models_are_gone_through(write: Callable[..., Path]) -> None:
+    between = node("model", "source.p.raw.o") | {
+        "config": {"materialized": "ephemeral"},
+        "relation_name": None,
+    }
+    manifest = read_manifest(write(nodes={"model.p.e": between, "model.p.m": node("model", "model.p.e")}))
+    assert [(edge.from_node, edge.to_node) for edge in edges(manifest)] == [
+        ("model.p.e", "model.p.m"),
+        ("source.p.raw.o", "model.p.e"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reads", "expected"),
+    [
+        ({"a": ["a"]}, ["aa"]),
+        ({"a": ["b"], "b": ["a"]}, ["aba"]),
+        ({"c": ["b"], "b": ["a"], "a": ["c", "x"], "z": ["a"]}, ["abca"]),
+        ({"d": ["d"], "a": ["b"], "b": ["a"], "e": ["a", "d"]}, ["aba", "dd"]),
+        ({"a": ["x", "y"], "b": ["a", "x"]}, []),
+        ({}, []),
+    ],
+)
+def test_circles_are_told(reads: dict[str, list[str]], expected: list[str]) -> None:
+    every = sorted(Edge(one, to, "ref", "compiled") for to, parents in reads.items() for one in parents)
+    assert ["".join(circle) for circle in circles(every)] == expected
+
+
+def test_a_chain_of_any_depth_is_no_circle_and_no_recursion() -> None:
+    chain = [Edge(f"model.p.m{n}", f"model.p.m{n + 1}", "ref", "compiled") for n in range(30_000)]
+    assert circles(chain) == []
+    (found,) = circles([*chain, Edge("model.p.m30000", "model.p.m0", "ref", "compiled")])
+    assert len(found) == 30_002
 
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda p: str(p.relative_to(REAL)))

@@ -155,3 +155,51 @@ def test_raw_sql_is_raw_code_and_a_source_has_no_logic(write: Callable[..., Path
     hashes = [LogicHashes(manifest).of(one) for one in manifest.nodes.values()]
     assert hashes[0] == hashes[1] is not None
     assert hashes[2] is None
+
+
+INPUT = {"name": "b", "filter": None, "alias": None, "offset_window": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "other"),
+    [
+        ("derived", {"expr": "a - b", "metrics": [{"name": "a"}, INPUT]}, {"expr": "a + b"}),
+        ("derived", {"expr": "a - b", "metrics": [{"name": "a"}, INPUT]}, {"metrics": [{"name": "a"}]}),
+        ("ratio", {"numerator": {"name": "a"}, "denominator": INPUT}, {"denominator": {"name": "c"}}),
+        ("cumulative", {"cumulative_type_params": {"metric": INPUT, "window": {"count": 7}}},
+         {"cumulative_type_params": {"metric": INPUT, "window": {"count": 8}}}),
+        ("conversion", {"conversion_type_params": {"base_metric": INPUT, "conversion_metric": INPUT}},
+         {"conversion_type_params": {"base_metric": INPUT, "conversion_metric": {"name": "c"}}}),
+    ],
+)  # fmt: skip
+def test_metrics_on_metrics_have_a_logic_with_and_without_the_null_measure_of_newer_versions(
+    logic: Callable[..., str | None], kind: str, params: dict[str, Any], other: dict[str, Any]
+) -> None:
+    nulls = {
+        "measure": None,
+        "input_measures": [],
+        "metric_aggregation_params": None,
+        "join_to_timespine": False,
+    }
+    older, newer = simple(**params), simple(**nulls, **params)
+    assert logic(older | {"type": kind}) == logic(newer | {"type": kind}) is not None
+    assert logic(older | {"type": kind}) != logic(simple(**{**params, **other}) | {"type": kind})
+
+
+def test_a_chain_of_metrics_of_any_depth_has_its_logic(write: Callable[..., Path]) -> None:
+    metrics = {
+        f"metric.p.m{n}": simple(metrics=[{"name": f"m{n - 1}"}]) | {"name": f"m{n}", "type": "derived"}
+        for n in range(3000)
+    }
+    manifest = read_manifest(write(metrics=metrics))
+    assert len({LogicHashes(manifest).of(metric) for metric in manifest.metrics.values()}) == 3000
+
+
+@pytest.mark.parametrize("value", [None, 7, "x", [], {}, [None]])
+@pytest.mark.parametrize("key", ["measure", "metrics", "numerator", "metric_aggregation_params",
+                                 "cumulative_type_params", "conversion_type_params"])  # fmt: skip
+@pytest.mark.parametrize("kind", ["simple", "derived", "ratio", "cumulative", "conversion", "new"])
+def test_parameters_of_no_known_form_do_not_stop_a_build(
+    logic: Callable[..., str | None], kind: str, key: str, value: Any
+) -> None:
+    assert logic(simple(**{key: value}) | {"type": kind, "filter": value}) is not None

@@ -159,6 +159,28 @@ def test_unknown_newer_schema_is_read_and_said(write: Write) -> None:
     assert [finding.found for finding in manifest.findings] == ["v31; what is known was read"]
 
 
+@pytest.mark.parametrize("schema", ["manifest/v12", "manifest/v20", "run-results/v6", "unheard-of"])
+def test_the_fields_say_what_it_is_and_never_the_schema_url(write: Write, schema: str) -> None:
+    """dbt-core#12900: keys change inside v12; dbt-fusion#462: a v20 was written that was never published."""
+    old, new = {"description": "old", "raw_sql": "select 1"}, {"description": "new", "raw_code": "select 1"}
+    nodes = {
+        f"model.p.{keys['description']}": {
+            "resource_type": "model",
+            "package_name": "p",
+            **keys,
+            "added_later": {},
+        }
+        for keys in (old, new)
+    }
+    metadata = {"generated_at": "2026-01-01T00:00:00Z", "dbt_version": "2026.1.14+8153e4a",
+                "dbt_schema_version": f"https://schemas.getdbt.com/dbt/{schema}.json"}  # fmt: skip
+    manifest = read_manifest(write(metadata=metadata, nodes=nodes, macros={}))
+    assert {key: node.raw_sql or node.raw_code for key, node in manifest.nodes.items()} == {
+        "model.p.old": "select 1", "model.p.new": "select 1"
+    }  # fmt: skip
+    assert manifest.dbt_version == "2026.1.14+8153e4a"
+
+
 def test_field_of_another_type_is_left_out_and_named(write: Write) -> None:
     node = {"resource_type": "model", "name": "m", "package_name": "p", "original_file_path": "models/m.sql"}
     path = write(nodes={"model.p.m": {**node, "description": {"text": "x"}, "label": 3}, "model.p.n": node})

@@ -148,6 +148,22 @@ def test_broken_file_is_refused_in_one_sentence(
         READERS[kind](path)
 
 
+@pytest.mark.parametrize("kind", ["run_results", "catalog", "sources", "freshness"])
+def test_unknown_newer_schema_is_read_and_said(tmp_path: Path, kind: str) -> None:
+    url = f"https://schemas.getdbt.com/dbt/{kind.replace('_', '-')}/v31.json"
+    metadata = {"generated_at": "2026-01-01T00:00:00Z", "dbt_schema_version": url}
+    row = {"unique_id": "model.p.m", "status": "pass", "max_loaded_at": "2026-01-01", "brand_new": [1]}
+    sections = {"nodes": {"model.p.m": {"columns": {}, "brand_new": [1]}}, "sources": {}, "errors": None}
+    if kind != "catalog":
+        sections = {"results": [row], "args": {"which": "test"}}
+    path = tmp_path / f"{kind}.json"
+    path.write_text(json.dumps({"metadata": metadata, **sections}))
+    read = READERS[kind](path)
+    rows = {"run_results": "executions", "catalog": "relations"}.get(kind, "observations")
+    assert len(getattr(read, rows)) == 1
+    assert [finding.found for finding in read.findings] == ["v31; what is known was read"]
+
+
 def results_of(folder: Path, *rows: dict[str, Any], **args: Any) -> Any:
     metadata = {"generated_at": "2026-01-01T00:00:00Z", "dbt_schema_version": "/dbt/run-results/v6.json"}
     path = folder / "run_results.json"

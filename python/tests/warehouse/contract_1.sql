@@ -81,7 +81,10 @@ create table attest.assertions (
   aliases struct(alias varchar, language varchar, effective_from date, effective_to date)[],
   scope map(varchar, varchar),
   certified_until date,
-  last_verified date
+  last_verified date,
+  access varchar,
+  latest_version varchar,
+  deprecation_date date
 );
 create table attest.names (
   environment varchar,

@@ -46,6 +46,11 @@ def test_a_build_of_what_nobody_annotated(world, monkeypatch, path):
         stated = connection.execute(
             "select node_id, authority, permissions from attest.assertions"
         ).fetchall()
+        written_by = connection.execute(
+            "select dbt_version from attest.artifacts where kind = 'manifest' and artifact_id in "
+            "(select manifest_id from attest.collections where environment = 'prod')"
+        ).fetchall()
+    assert written_by == [(manifest["metadata"]["dbt_version"],)]
     assert expected <= {node_id for node_id, _, _ in stated}
     assert {authority for _, authority, _ in stated} == {None}
     assert [node_id for node_id, _, permissions in stated if permissions] == []
