@@ -3,13 +3,19 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$candidate; break; }; done)
 BIN := .venv/bin
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test check-engines lint bench lock clean
 
 demo: .venv/ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh integration_tests/revenue/demo.sh
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n auto
+
+# On engines that are not installed with the others: PostgreSQL's server programs, and a Python with PySpark and Java.
+# What is missing fails with a sentence. Everything listens on the loopback interface alone.
+SPARK_PYTHON ?= $(BIN)/python
+check-engines: .venv/ready
+	SPARK_PYTHON="$(SPARK_PYTHON)" $(BIN)/python -m pytest -m engines -rP --tb=short python/tests/engines
 
 lint: .venv/ready
 	$(BIN)/ruff check .

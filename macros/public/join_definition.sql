@@ -1,6 +1,6 @@
 {#- For people's models: the rows of `relation`, each with the definition in force on its own date. It never changes the
     number of rows. Added columns, with `prefix`: outcome, reason, evidence_id, version, valid_from, valid_to (exclusive,
-    null is open).
+    null is open), content_hash.
 
     relation:      a relation, such as ref('orders'), or SQL text that can stand after `from`
     date_column:   its date; an instant is taken at UTC
@@ -15,6 +15,31 @@
   {%- endif -%}
 (
 with recursive
+{{ attest.span_ctes(entity, known_at, groups, scope) }}
+select
+  facts.*,
+  coalesce(spans.outcome, 'abstain') as {{ prefix }}outcome,
+  coalesce(spans.reason, case
+    when not exists (from recorded) then 'nothing_collected'
+    when {{ attest.to_date('facts.' ~ date_column) }} is null then 'no_date'
+    else 'unknown_entity'
+  end) as {{ prefix }}reason,
+  spans.evidence_id as {{ prefix }}evidence_id,
+  spans.version as {{ prefix }}version,
+  spans.valid_from as {{ prefix }}valid_from,
+  spans.valid_to as {{ prefix }}valid_to,
+  spans.content_hash as {{ prefix }}content_hash
+from {{ relation }} as facts
+left join spans
+  on spans.entity_id = {{ attest.literal(entity) if entity is not none else 'facts.' ~ entity_column }}
+  and {{ attest.to_date('facts.' ~ date_column) }} >= spans.from_day
+  and {{ attest.to_date('facts.' ~ date_column) }} < spans.before_day
+)
+{%- endmacro %}
+
+{#- The CTEs from the view recorded_assertions to `spans`: one row per entity and stretch of days [from_day, before_day) with
+    one decision; the stretches of an entity follow one another over all time. `entity` none is every entity. -#}
+{% macro span_ctes(entity, known_at, groups, scope) %}
 recorded as (
   -- a unit test gives only the columns that matter to it; what the view never leaves null gets its usual value here
   select assertion.* replace (
@@ -32,14 +57,26 @@ recorded as (
   from {{ attest.recorded_assertions() }} as assertion
   where coalesce(assertion.environment, {{ attest.literal(attest.environment()) }}) = {{ attest.literal(attest.environment()) }}
 ),
+-- a mistyped instant must not answer as if none had been given
+pinned as (
+  select coalesce(given.known_at, timestamptz 'infinity') as known_at
+  from (select {{ attest.to_instant(attest.literal(known_at)) }} as known_at, cast({{ attest.literal(known_at) }} as varchar) as text) as given
+  where case
+    when given.text is not null and given.known_at is null
+      then error('attest: expected known_at as an instant such as 2025-06-30T12:00:00Z, found ' || given.text)
+    when given.known_at > now() and isfinite(given.known_at)
+      then error('attest: known_at lies in the future: ' || given.text)
+    else true
+  end
+),
 request as (
   select cast(null as varchar) as name, list_append({{ attest.groups_literal(groups) }}, 'everyone') as groups, false as steward,
     {{ attest.scope_literal(scope) }} as scope
 ),
 asks as (
-  select row_number() over () as ask_id, entity.environment, entity.entity_id,
-    coalesce({{ attest.to_instant(attest.literal(known_at)) }}, timestamptz 'infinity') as known_at
-  from (
+  select row_number() over () as ask_id, entity.environment, entity.entity_id, pinned.known_at
+  from pinned
+  cross join (
     select distinct assertion.environment, assertion.entity_id
     from recorded as assertion
     {%- if entity is not none %} where assertion.entity_id = {{ attest.literal(entity) }}{% endif %}
@@ -66,26 +103,9 @@ spans as (
     decisions.evidence_id,
     decisions.winner.version,
     decisions.winner.valid_from,
-    decisions.winner.valid_to
+    decisions.winner.valid_to,
+    decisions.winner.content_hash
   from decisions
   join asks on asks.ask_id = decisions.ask_id
 )
-select
-  facts.*,
-  coalesce(spans.outcome, 'abstain') as {{ prefix }}outcome,
-  coalesce(spans.reason, case
-    when not exists (from recorded) then 'nothing_collected'
-    when facts.{{ date_column }} is null then 'no_date'
-    else 'unknown_entity'
-  end) as {{ prefix }}reason,
-  spans.evidence_id as {{ prefix }}evidence_id,
-  spans.version as {{ prefix }}version,
-  spans.valid_from as {{ prefix }}valid_from,
-  spans.valid_to as {{ prefix }}valid_to
-from {{ relation }} as facts
-left join spans
-  on spans.entity_id = {{ attest.literal(entity) if entity is not none else 'facts.' ~ entity_column }}
-  and {{ attest.to_date('facts.' ~ date_column) }} >= spans.from_day
-  and {{ attest.to_date('facts.' ~ date_column) }} < spans.before_day
-)
-{%- endmacro %}
+{% endmacro %}

@@ -112,7 +112,12 @@ format_option = click.option(
 
 
 def question_options(command: _Command) -> _Command:
-    """The options of every question: state of knowledge, requester, scope, place and format."""
+    """The options of every question: what `request_options` has, and the format."""
+    return request_options(format_option(command))
+
+
+def request_options(command: _Command) -> _Command:
+    """State of knowledge, requester, scope and place."""
     options = [
         click.option(
             "--known-at",
@@ -129,7 +134,6 @@ def question_options(command: _Command) -> _Command:
         environment_option,
         warehouse_option,
         schema_option,
-        format_option,
     ]
     for option in reversed(options):
         command = option(command)

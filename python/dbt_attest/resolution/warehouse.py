@@ -66,6 +66,18 @@ class Warehouse:
         finally:
             connection.close()
 
+    def asked_place(self) -> tuple[str, str]:
+        """The schema of evidence and resolvers, and the environment that is asked where none is named."""
+        from dbt_attest.warehouse.files import find_schema
+
+        with self.connection() as (connection, schema):
+            (row,) = _rows(
+                connection,
+                f"select answer.environment from {schema}.definition_on(null, null, environment := $here) as answer",
+                {"here": self.environment},
+            )
+            return find_schema(connection, self.path, self._wanted_schema), row["environment"]
+
     def resolve(
         self,
         entity: str,
@@ -259,12 +271,19 @@ def _segment(values: dict[str, Any]) -> Segment:
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> list[dict[str, Any]]:
-    import duckdb
-
-    try:
+    with trouble_told():
         found = connection.execute(sql, values)
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+@contextmanager
+def trouble_told() -> Iterator[None]:
+    """What DuckDB says where a question cannot be answered, as InputError or WarehouseError."""
+    import duckdb
+
+    try:
+        yield
     except duckdb.CatalogException as error:
         raise WarehouseError(
             "Expected the resolvers in the warehouse, found none; run `dbt build` in the project that has "

@@ -1,4 +1,4 @@
-"""Building the resolvers in a stand-alone warehouse, by running the bundled dbt package."""
+"""Running the bundled dbt package: to build the resolvers in a stand-alone warehouse, and to compile a question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbt_attest.errors import WarehouseError
 from dbt_attest.warehouse.contract import dbt_package_dir, quoted
@@ -69,23 +69,49 @@ def build_resolvers(path: Path, schema: str, environment: str) -> None:
     Nothing of the user's dbt configuration takes part. Raises WarehouseError with dbt's own words where it
     fails.
     """
+    finished = _dbt("run", path=path, variables={"attest_schema": schema, "attest_environment": environment})
+    if finished.returncode != 0:
+        said = (finished.stdout + finished.stderr).strip()
+        raise WarehouseError(
+            f"Building the resolvers in {path.name}: expected dbt to succeed, found that it says:\n{said}\n"
+            "The warehouse is as it was before."
+        )
+
+
+def compile_sql(jinja: str, schema: str, environment: str, variables: dict[str, Any]) -> str:
+    """The SQL text of `jinja`, which may use the bundled package and, with `var`, the variables.
+
+    It opens no warehouse. Raises WarehouseError with dbt's own words where it fails.
+    """
+    finished = _dbt(
+        *("compile", "--inline", jinja),
+        path=Path(":memory:"),
+        variables={"attest_schema": schema, "attest_environment": environment} | variables,
+    )
+    if finished.returncode != 0:
+        said = (finished.stdout + finished.stderr).strip()
+        raise WarehouseError(f"Compiling the question: expected dbt to succeed, found that it says:\n{said}")
+    return finished.stdout.strip()
+
+
+def _dbt(*words: str, path: Path, variables: dict[str, Any]) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory(prefix="attest-") as folder:
+        database = str(path) if path == Path(":memory:") else str(path.resolve())
         profile = {
             "attest": {
                 "target": "warehouse",
-                "outputs": {"warehouse": {"type": "duckdb", "path": str(path.resolve()), "threads": 1}},
+                "outputs": {"warehouse": {"type": "duckdb", "path": database, "threads": 1}},
             }
         }
         (Path(folder) / "profiles.yml").write_text(json.dumps(profile), encoding="utf-8")
-        variables = {"attest_schema": schema, "attest_environment": environment}
         # A leftover DBT_ variable could change the target, the profile or the output.
         environ = {key: value for key, value in os.environ.items() if not key.startswith("DBT_")}
-        finished = subprocess.run(
+        return subprocess.run(
             [
                 *dbt_command(),
                 "--quiet",
                 "--no-use-colors",
-                "run",
+                *words,
                 *("--project-dir", str(dbt_package_dir())),
                 *("--profiles-dir", folder),
                 *("--target-path", str(Path(folder) / "target")),
@@ -97,12 +123,6 @@ def build_resolvers(path: Path, schema: str, environment: str) -> None:
             capture_output=True,
             text=True,
             check=False,
-        )
-    if finished.returncode != 0:
-        said = (finished.stdout + finished.stderr).strip()
-        raise WarehouseError(
-            f"Building the resolvers in {path.name}: expected dbt to succeed, found that it says:\n{said}\n"
-            "The warehouse is as it was before."
         )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from datetime import date
 from typing import Any
 
+import duckdb
 import pytest
 
-from .conftest import Project
+from .conftest import ROOT, Project, put
 
 V1 = ("answer", "in_force", "B.v1", "1", date(2024, 1, 1), date(2024, 7, 1))
 V2 = ("answer", "in_force", "B.v2", "2", date(2024, 7, 1), None)
@@ -22,6 +25,16 @@ def rows(project: Project, model: str, order_id: int) -> list[tuple[Any, ...]]:
 def test_each_row_gets_the_definition_of_its_own_date(collected: Project) -> None:
     assert rows(collected, "orders_defined", 1) == [V1, V1]
     assert rows(collected, "orders_defined", 2) == [V2]
+
+
+def test_the_content_hash_is_that_of_what_was_said(collected: Project) -> None:
+    said = collected.sql(
+        "select evidence_id, content_hash from main_attest.assertions where entity_id = 'metric.b'"
+    )
+    found = collected.sql(
+        "select distinct evidence_id, content_hash from orders_defined where outcome = 'answer'"
+    )
+    assert sorted(found) == sorted(said)
 
 
 def test_null_and_uncovered_dates_say_why_there_is_none(collected: Project) -> None:
@@ -53,7 +66,7 @@ def test_entity_column_and_prefix(collected: Project) -> None:
 
 def test_every_added_column_bears_the_prefix(collected: Project) -> None:
     columns = [row[0] for row in collected.sql("describe orders_by_metric")]
-    expected = [f"definition_{name}" for name in ADDED.split(", ")]
+    expected = [f"definition_{name}" for name in [*ADDED.split(", "), "content_hash"]]
     assert columns == ["order_id", "ordered_on", "metric", *expected]
 
 
@@ -108,6 +121,24 @@ def test_other_macros_answer_in_models(collected: Project) -> None:
 
 
 @pytest.mark.parametrize(
+    ("known_at", "sentence"),
+    [
+        ("last June", "expected known_at as an instant such as 2025-06-30T12:00:00Z, found last June"),
+        ("2999-01-01", "known_at lies in the future: 2999-01-01"),
+    ],
+)
+def test_a_mistyped_state_of_knowledge_is_refused(collected: Project, known_at: str, sentence: str) -> None:
+    """It would else answer as if none had been given."""
+    run = collected.dbt(
+        "--no-populate-cache", "show", "--inline",
+        "select * from {{ attest.join_definition(ref('orders'), 'ordered_on', entity='metric.b', "
+        f"known_at='{known_at}') }}}}",
+        succeeds=False,
+    )  # fmt: skip
+    assert f"attest: {sentence}" in " ".join(run.output.split())
+
+
+@pytest.mark.parametrize(
     "arguments", ["'ordered_on'", "'ordered_on', entity='metric.b', entity_column='metric'"]
 )
 def test_one_entity_or_one_column_is_required(project: Project, arguments: str) -> None:
@@ -116,3 +147,54 @@ def test_one_entity_or_one_column_is_required(project: Project, arguments: str) 
     )
     run = project.dbt("compile", "--select", "wrong", succeeds=False)
     assert "attest.join_definition expects either entity or entity_column." in run.output
+
+
+def test_the_incremental_model_of_the_docs_takes_up_a_rewritten_past(project: Project) -> None:
+    """Word for word, run around a late definition, a correction and a withdrawal, beside the whole built anew."""
+    text = (ROOT / "docs" / "in-your-models.md").read_text(encoding="utf-8")
+    (model,) = re.findall(r"```sql\n(\{\{ config\(materialized='incremental'.*?)```", text, re.DOTALL)
+    project.write("models/revenue_orders.sql", model)
+    project.write(
+        "models/orders.sql",
+        "select day as order_id, date '2024-01-01' + day::int as ordered_on, 'metric.b' as metric "
+        "from range({{ var('orders', 200) }}) as days(day) union all select 999, null, 'metric.b'",
+    )
+
+    def run(*more: str) -> list[tuple[Any, ...]]:
+        project.dbt("run", "--select", "orders", "revenue_orders", *more)
+        return project.sql("from revenue_orders order by all")
+
+    def governed(rows: list[tuple[Any, ...]]) -> dict[Any, int]:
+        return dict(Counter(evidence_id for *_, evidence_id, _ in rows))
+
+    revenue = {"entity": "metric.revenue", "permissions": ["everyone"]}
+    with duckdb.connect(project.folder / project.database) as connection:
+        put(connection, "2023-12-15T00:00:00Z", "R.v1", effective_from="2024-01-01", **revenue)
+    first = run()
+    assert governed(first) == {"R.v1": 200, None: 1}
+
+    # recorded late: the last hundred days; and the first definition, corrected
+    with duckdb.connect(project.folder / project.database) as connection:
+        put(
+            connection, "2024-12-01T00:00:00Z", "R.v2",
+            effective_from="2024-04-10", effective_to="2024-07-03", supersedes=["R.v1"], **revenue,
+        )  # fmt: skip
+        put(
+            connection, "2024-12-01T00:00:00Z", "R.v1", effective_from="2024-01-01", definition="!", **revenue
+        )
+    second = run("--vars", "{orders: 205}")
+    assert "left join" in (project.folder / "target/compiled/shop/models/revenue_orders.sql").read_text()
+    assert governed(second) == {"R.v1": 100, "R.v2": 85, None: 21}
+    assert {row[-1] for row in first if row[-1]}.isdisjoint(row[-1] for row in second if row[-1])
+    assert run("--vars", "{orders: 205}", "--full-refresh") == second
+
+    # withdrawn: its days fall back to the first
+    with duckdb.connect(project.folder / project.database) as connection:
+        put(
+            connection, "2025-01-01T00:00:00Z", "R.v2", status="void",
+            effective_from="2024-04-10", effective_to="2024-07-03", supersedes=["R.v1"], **revenue,
+        )  # fmt: skip
+    third = run("--vars", "{orders: 205}")
+    assert governed(third) == {"R.v1": 205, None: 1}
+    pinned = run("--full-refresh", "--vars", "{orders: 200, known_at: 2024-06-30}")
+    assert pinned == first

@@ -201,7 +201,7 @@ def drawn_worlds(draw: st.DrawFn, backdating: bool = True) -> Drawn:
     return Drawn.of(draw(st.permutations(collections)))
 
 
-def draw_worlds(number: int, count: int) -> list[Drawn]:
+def draw_worlds(number: int, count: int, backdating: bool = True) -> list[Drawn]:
     """As many worlds, the same ones for the same number."""
     found: list[Drawn] = []
 
@@ -213,7 +213,7 @@ def draw_worlds(number: int, count: int) -> list[Drawn]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(drawn_worlds())
+    @given(drawn_worlds(backdating))
     def keep(drawn: Drawn) -> None:
         found.append(drawn)
 

@@ -1,0 +1,74 @@
+"""`attest export`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from dbt_attest.cli.options import groups_of, place, request_options, scope_of
+from dbt_attest.errors import InputError
+
+_FORMATS = ("csv", "parquet", "json")
+
+
+@click.command("export")
+@click.argument("out", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@request_options
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(_FORMATS),
+    help="What to write.  [default: by the ending of OUT, csv without OUT]",
+)
+def command(
+    out: Path | None,
+    known_at: str | None,
+    groups: str,
+    scope: tuple[str, ...],
+    environment: str | None,
+    warehouse: Path | None,
+    schema: str | None,
+    output: str | None,
+) -> int:
+    """Write the answers of all days to OUT, as a dbt seed for engines on which the resolvers do not run.
+
+    One row is a stretch of days of one entity with one answer: entity_id, valid_from (the first day; empty: from
+    the beginning), valid_to (the first day after it; empty: open), outcome, reason, evidence_id, version,
+    content_hash. The macro attest.join_timeline joins it to facts. Without OUT it is printed.
+
+    It is resolved once, for --groups. Whoever can read the file, or the table that is made of it, learns what
+    these groups may see: name the groups of its readers. Entities hidden from them are not in it; what may be
+    known of but not seen is a `deny` with its days and nothing else. The file follows no later change of
+    definitions or permissions: export it again.
+    """
+    from dbt_attest.resolution import Requester, Warehouse
+    from dbt_attest.resolution.timeline_file import Written, write_timeline
+
+    file_format = output or (out.suffix[1:] if out else "csv")
+    path, environment = place(warehouse, environment)
+    asked = Warehouse(path, schema=schema, environment=environment)
+    requester = Requester(groups=groups_of(groups))
+
+    def write(to: Path) -> Written:
+        return write_timeline(
+            asked, to, file_format, known_at=known_at, requester=requester, scope=scope_of(scope)
+        )
+
+    if out is None:
+        if file_format == "parquet":
+            raise click.UsageError("--format parquet: expected a file to write to, found none; name OUT.")
+        with tempfile.TemporaryDirectory(prefix="attest-") as folder:
+            file = Path(folder) / "timeline"
+            write(file)
+            click.echo(file.read_text(encoding="utf-8"), nl=False)
+        return 0
+    if out.suffix[1:] != file_format or file_format not in _FORMATS:
+        endings = f".{output}" if output else ", ".join(f".{one}" for one in _FORMATS)
+        raise InputError(f"{out}: expected a file name that ends in {endings}, found {out.name}; rename it.")
+    if not out.parent.is_dir():
+        raise InputError(f"{out}: expected an existing folder around it; create the folder first.")
+    written = write(out)
+    click.echo(f"{out}: {written.rows} rows of {written.entities} entities", err=True)
+    return 0
