@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from dbt_attest.cli.options import groups_of, place, request_options, scope_of
 from dbt_attest.errors import InputError
 
 _FORMATS = ("csv", "parquet", "json")
+_EVENTS = "openlineage"
 
 
 @click.command("export")
@@ -19,7 +21,7 @@ _FORMATS = ("csv", "parquet", "json")
 @click.option(
     "--format",
     "output",
-    type=click.Choice(_FORMATS),
+    type=click.Choice([*_FORMATS, _EVENTS]),
     help="What to write.  [default: by the ending of OUT, csv without OUT]",
 )
 def command(
@@ -42,6 +44,9 @@ def command(
     these groups may see: name the groups of its readers. Entities hidden from them are not in it; what may be
     known of but not seen is a `deny` with its days and nothing else. The file follows no later change of
     definitions or permissions: export it again.
+
+    With --format openlineage, the OpenLineage events of each project's last recorded run instead, one JSON object
+    a line, each output with the definition that governed it on the day it was built.
     """
     from dbt_attest.resolution import Requester, Warehouse
     from dbt_attest.resolution.timeline_file import Written, write_timeline
@@ -50,6 +55,14 @@ def command(
     path, environment = place(warehouse, environment)
     asked = Warehouse(path, schema=schema, environment=environment)
     requester = Requester(groups=groups_of(groups))
+
+    if output == _EVENTS:
+        from dbt_attest.resolution.openlineage import events
+
+        found = events(asked, known_at=known_at, requester=requester, scope=scope_of(scope))
+        text = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in found)
+        out.write_text(text, encoding="utf-8") if out else click.echo(text, nl=False)
+        return 0
 
     def write(to: Path) -> Written:
         return write_timeline(

@@ -44,21 +44,7 @@ def write_timeline(
     Raises InputError where `known_at` is no instant or lies in the future, WarehouseError where the warehouse
     cannot be asked.
     """
-    from dbt_attest.warehouse.resolvers import compile_sql
-
-    schema, environment = warehouse.asked_place()
-    # what was asked goes through variables, so that no text of it becomes Jinja or SQL
-    asked = {
-        "known_at": None if known_at is None else str(known_at),
-        "groups": list(requester.groups),
-        "scope": dict(scope or {}),
-    }
-    sql = compile_sql(
-        "{{ attest.timeline_sql(var('asked').known_at, var('asked').groups, var('asked').scope) }}",
-        schema,
-        environment,
-        {"asked": asked},
-    )
+    sql = timeline_sql(warehouse.asked_place(), known_at=known_at, requester=requester, scope=scope)
     partial = path.with_name(f"{path.name}.partial")
     try:
         with warehouse.connection() as (connection, _), trouble_told():
@@ -75,3 +61,23 @@ def write_timeline(
     finally:
         partial.unlink(missing_ok=True)
     return Written(rows, entities)
+
+
+def timeline_sql(
+    place: tuple[str, str],
+    *,
+    known_at: datetime | date | str | None,
+    requester: Requester,
+    scope: Mapping[str, str] | None,
+) -> str:
+    """The SQL of the rows that `write_timeline` writes; `place` is schema and environment."""
+    from dbt_attest.warehouse.resolvers import compile_sql
+
+    # what was asked goes through variables, so that no text of it becomes Jinja or SQL
+    asked = {
+        "known_at": None if known_at is None else str(known_at),
+        "groups": list(requester.groups),
+        "scope": dict(scope or {}),
+    }
+    jinja = "{{ attest.timeline_sql(var('asked').known_at, var('asked').groups, var('asked').scope) }}"
+    return compile_sql(jinja, *place, {"asked": asked})
