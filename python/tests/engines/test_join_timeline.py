@@ -24,7 +24,7 @@ DOCS = (dbt_package_dir() / "docs" / "in-your-models.md").read_text(encoding="ut
 JOINED = "attest.join_timeline({facts}, {timeline}, 'happened_on', entity_column='entity_id', prefix='its_')"
 
 
-def test_postgresql_with_the_package_installed(facts: Facts, postgres: Postgres, tmp_path: Path) -> None:
+def test_postgresql_with_the_package_installed(postgres: Postgres, facts: Facts, tmp_path: Path) -> None:
     """`dbt deps`, `dbt build` of a project whose target is PostgreSQL: seeds, a view and a test on it."""
     package = tmp_path / "attest"
     for part in ("macros", "models"):
@@ -92,8 +92,9 @@ print(json.dumps([list(row) for row in spark.sql(sql).collect()]))
 """
 
 
-def test_spark(facts: Facts, tmp_path: Path) -> None:
-    """The compiled SQL in a Spark session on this machine."""
+@pytest.fixture(scope="session")
+def spark_python() -> str:
+    """A Python with PySpark."""
     python = os.environ.get("SPARK_PYTHON", sys.executable)
     if subprocess.run([python, "-c", "import pyspark"], capture_output=True, check=False).returncode != 0:
         pytest.fail(
@@ -101,13 +102,18 @@ def test_spark(facts: Facts, tmp_path: Path) -> None:
             "name a Python that has it: make check-engines SPARK_PYTHON=...",
             pytrace=False,
         )
+    return python
+
+
+def test_spark(spark_python: str, facts: Facts, tmp_path: Path) -> None:
+    """The compiled SQL in a Spark session on this machine."""
     joined = JOINED.format(facts="'facts'", timeline="'attest_timeline'")
     columns = "fact, its_outcome, its_reason, its_evidence_id"
     sql = compile_sql(
         f"select {columns} from {{{{ {joined} }}}} as defined order by fact", "attest", "prod", {}
     )
     ran = subprocess.run(
-        [python, "-c", SPARK, facts.timeline, facts.facts, sql],
+        [spark_python, "-c", SPARK, facts.timeline, facts.facts, sql],
         cwd=tmp_path,
         env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
