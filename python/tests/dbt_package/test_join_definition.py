@@ -116,3 +116,17 @@ def test_one_entity_or_one_column_is_required(project: Project, arguments: str) 
     )
     run = project.dbt("compile", "--select", "wrong", succeeds=False)
     assert "attest.join_definition expects either entity or entity_column." in run.output
+
+
+def test_a_relation_with_other_entities_each_time_is_an_error_and_no_answer(project: Project) -> None:
+    sampled = "(select 'metric.' || random() as metric, date '2024-06-30' as ordered_on)"
+    project.write(
+        "models/sampled.sql",
+        "{{ config(materialized='table') }}"
+        f'select * from {{{{ attest.join_definition("{sampled}", "ordered_on", entity_column="metric") }}}}',
+    )
+    run = project.dbt("run", "--select", "sampled", succeeds=False)
+    assert (
+        "attest: expected a relation that gives the same entities each time it is read, found another; "
+        "make it a table first"
+    ) in " ".join(run.output.split())
