@@ -22,9 +22,9 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Every benchmark prints one line a ratio: ratio NAME VALUE limit LIMIT ok|over; made_manifest.py only makes their input.
+# Every benchmark prints one line a ratio: ratio NAME VALUE limit LIMIT ok|over; made_*.py only make their input.
 bench: .venv/ready
-	@status=0; for benchmark in $(filter-out benchmarks/made_manifest.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark || status=1; done; exit $$status
+	@status=0; for benchmark in $(filter-out benchmarks/made_%,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark || status=1; done; exit $$status
 
 .venv/ready: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "attest: expected Python 3.10 or newer, found none; name one with make PYTHON=..." >&2; exit 2; }

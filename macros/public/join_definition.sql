@@ -2,7 +2,8 @@
     number of rows. Added columns, with `prefix`: outcome, reason, evidence_id, version, valid_from, valid_to (exclusive,
     null is open), content_hash.
 
-    relation:      a relation, such as ref('orders'), or SQL text that can stand after `from`
+    relation:      a relation, such as ref('orders'), or SQL text that can stand after `from`; with entity_column it is read
+                   twice, first for its entities, and one that then has others is an error
     date_column:   its date; an instant is taken at UTC
     entity:        the entity's id, the same for all rows; or
     entity_column: the column that holds it
@@ -15,21 +16,35 @@
   {%- endif -%}
 (
 with recursive
-{{ attest.span_ctes(entity, known_at, groups, scope) }}
+asked_entities as (
+{%- if entity is not none %}
+  select {{ attest.literal(entity) }} as entity_id
+{%- else %}
+  select distinct cast(facts.{{ entity_column }} as varchar) as entity_id
+  from {{ relation }} as facts
+  where facts.{{ entity_column }} is not null
+{%- endif %}
+),
+{{ attest.span_ctes(known_at, groups, scope) }}
 select
   facts.*,
   coalesce(spans.outcome, 'abstain') as {{ prefix }}outcome,
-  coalesce(spans.reason, case
-    when not exists (from recorded) then 'nothing_collected'
-    when {{ attest.to_date('facts.' ~ date_column) }} is null then 'no_date'
-    else 'unknown_entity'
-  end) as {{ prefix }}reason,
+  case
+    when spans.reason is not null then spans.reason
+    when {{ attest.to_date('facts.' ~ date_column) }} is null then if(collected.anything, 'no_date', 'nothing_collected')
+{%- if entity_column is not none %}
+    when facts.{{ entity_column }} is not null and {{ attest.to_date('facts.' ~ date_column) }} < date 'infinity'
+      then error('attest: expected a relation that gives the same entities each time it is read, found another; make it a table first')
+{%- endif %}
+    else if(collected.anything, 'unknown_entity', 'nothing_collected')
+  end as {{ prefix }}reason,
   spans.evidence_id as {{ prefix }}evidence_id,
   spans.version as {{ prefix }}version,
   spans.valid_from as {{ prefix }}valid_from,
   spans.valid_to as {{ prefix }}valid_to,
   spans.content_hash as {{ prefix }}content_hash
 from {{ relation }} as facts
+cross join collected
 left join spans
   on spans.entity_id = {{ attest.literal(entity) if entity is not none else 'facts.' ~ entity_column }}
   and {{ attest.to_date('facts.' ~ date_column) }} >= spans.from_day
@@ -37,9 +52,10 @@ left join spans
 )
 {%- endmacro %}
 
-{#- The CTEs from the view recorded_assertions to `spans`: one row per entity and stretch of days [from_day, before_day) with
-    one decision; the stretches of an entity follow one another over all time. `entity` none is every entity. -#}
-{% macro span_ctes(entity, known_at, groups, scope) %}
+{#- The CTEs from `asked_entities` (entity_id) to `spans`: one row per entity and stretch of days [from_day, before_day) with one
+    decision; the stretches of an entity follow one another over all time. -#}
+{% macro span_ctes(known_at, groups, scope) %}
+{%- if attest.is_unit_test() %}
 recorded as (
   -- a unit test gives only the columns that matter to it; what the view never leaves null gets its usual value here
   select assertion.* replace (
@@ -57,6 +73,7 @@ recorded as (
   from {{ attest.recorded_assertions() }} as assertion
   where coalesce(assertion.environment, {{ attest.literal(attest.environment()) }}) = {{ attest.literal(attest.environment()) }}
 ),
+{%- endif %}
 -- a mistyped instant must not answer as if none had been given
 pinned as (
   select coalesce(given.known_at, timestamptz 'infinity') as known_at
@@ -74,15 +91,19 @@ request as (
     {{ attest.scope_literal(scope) }} as scope
 ),
 asks as (
-  select row_number() over () as ask_id, entity.environment, entity.entity_id, pinned.known_at
-  from pinned
-  cross join (
-    select distinct assertion.environment, assertion.entity_id
-    from recorded as assertion
-    {%- if entity is not none %} where assertion.entity_id = {{ attest.literal(entity) }}{% endif %}
-  ) as entity
+  select row_number() over () as ask_id, {{ attest.literal(attest.environment()) }} as environment, asked_entities.entity_id,
+    pinned.known_at
+  from asked_entities cross join pinned
 ),
+{%- if attest.is_unit_test() %}
 {{ attest.related_ctes('recorded') }},
+{%- else %}
+{{ attest.related_ctes(attest.evidence('assertions')) }},
+entities as (
+  select distinct related.entity_id from related
+),
+{{ attest.recorded_ctes('entities') }},
+{%- endif %}
 {{ attest.stretch_ctes() }},
 moments as (
   select bound.ask_id, bound.day
@@ -93,13 +114,18 @@ moments as (
   ) as bound
 ),
 {{ attest.decision_ctes() }},
+collected as (
+  select exists (
+    from {% if attest.is_unit_test() %}recorded{% else %}{{ attest.evidence('assertions') }}{% endif %} as assertion
+    where assertion.environment = {{ attest.literal(attest.environment()) }}) as anything
+),
 spans as (
   select
     asks.entity_id,
     if(decisions.day = date '0001-01-01', date '-infinity', decisions.day) as from_day,
     coalesce(lead(decisions.day) over (partition by decisions.ask_id order by decisions.day), date 'infinity') as before_day,
     decisions.outcome,
-    decisions.reason,
+    if(collected.anything, decisions.reason, 'nothing_collected') as reason,
     decisions.evidence_id,
     decisions.winner.version,
     decisions.winner.valid_from,
@@ -107,5 +133,6 @@ spans as (
     decisions.winner.content_hash
   from decisions
   join asks on asks.ask_id = decisions.ask_id
+  cross join collected
 )
 {% endmacro %}

@@ -37,11 +37,7 @@ seen as (
       withheld: not (request.steward or list_has_any(stretches.groups, request.groups)) and not stretches.hidden,
       in_cycle: stretches.in_cycle, removed: stretches.removed_on is not null,
       needs_scope: coalesce(list_bool_or(list_transform(map_entries(stretches.scope),
-        lambda key: request.scope[key.key] is null)), false),
-      version: stretches.version, valid_from: stretches.valid_from, valid_to: stretches.valid_to,
-      known_from: stretches.known_from, content_hash: stretches.content_hash, status: stretches.status,
-      backdated: stretches.backdated, same_instant: stretches.same_instant, successor_undated: stretches.successor_undated,
-      certified_until: stretches.certified_until, last_verified: stretches.last_verified} as party,
+        lambda key: request.scope[key.key] is null)), false)} as party,
     request.name
   from moments
   join stretches on stretches.ask_id = moments.ask_id
@@ -123,7 +119,7 @@ ruled as (
     coalesce(list_bool_or(list_transform(judged.parties, lambda party: party.withheld)), false) as withholds
   from judged
 ),
-decisions as (
+decided as (
   select
     moments.ask_id,
     moments.day,
@@ -154,7 +150,6 @@ decisions as (
       when ruled.next_day is not null then 'gap'
       else 'expired'
     end as reason,
-    if(outcome = 'answer', ruled.parties_seen[1], null) as winner,
     if(outcome = 'answer', ruled.parties_seen[1].evidence_id, null) as evidence_id,
     if(outcome in ('review', 'clarify'), list_transform(ruled.parties_seen, lambda party: {
       entity: asks.entity_id, evidence_id: party.evidence_id, scope: party.scope}), []) as candidates,
@@ -177,5 +172,17 @@ decisions as (
   cross join request
   left join access on access.ask_id = moments.ask_id
   left join ruled on ruled.ask_id = moments.ask_id and ruled.day = moments.day
+),
+decisions as (
+  select
+    decided.*,
+    if(stretches.evidence_id is null, null, {
+      evidence_id: stretches.evidence_id, version: stretches.version, valid_from: stretches.valid_from,
+      valid_to: stretches.valid_to, known_from: stretches.known_from, content_hash: stretches.content_hash,
+      status: stretches.status, removed: stretches.removed_on is not null, backdated: stretches.backdated,
+      same_instant: stretches.same_instant, successor_undated: stretches.successor_undated,
+      certified_until: stretches.certified_until, last_verified: stretches.last_verified}) as winner
+  from decided
+  left join stretches on stretches.ask_id = decided.ask_id and stretches.evidence_id = decided.evidence_id
 )
 {% endmacro %}

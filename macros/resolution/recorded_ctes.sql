@@ -18,50 +18,71 @@ arrived as (
       from {{ attest.evidence('collections') }} as collection
       where collection.environment = assertion.environment and collection.project_name = assertion.package_name))
 ),
-histories as (
+ordered as (
   select
     arrived.environment,
     arrived.entity_id,
     arrived.evidence_id,
-    list_reduce(
-      list([{
-        state: if(arrived.stated, arrived.state_hash, 'absent'),
-        stated: arrived.stated,
-        asserted_at: arrived.asserted_at,
-        known_from: if(arrived.declared_recorded_at <= arrived.asserted_at, arrived.declared_recorded_at, arrived.asserted_at),
-        governed: arrived.stated and coalesce(arrived.authority = 'authoritative', false) and arrived.status not in ('draft', 'void'),
-        same_instant: false,
-        content: if(arrived.stated, {asserted_at: arrived.asserted_at, generated_at: arrived.generated_at,
-          artifact_id: arrived.artifact_id, ingested_at: arrived.ingested_at}, null)
-      }] order by arrived.asserted_at, arrived.generated_at, arrived.artifact_id, arrived.ingested_at),
-      lambda changes, next: if(changes[-1].state = next[1].state, changes, list_append(changes, {
-        state: next[1].state,
-        stated: next[1].stated,
-        asserted_at: next[1].asserted_at,
-        known_from: if(next[1].known_from > changes[-1].known_from, next[1].known_from, next[1].asserted_at),
-        governed: next[1].governed or changes[-1].governed,
-        same_instant: next[1].asserted_at = changes[-1].asserted_at,
-        content: coalesce(next[1].content, changes[-1].content)
-      }))) as changes,
-    arg_max(arrived.stated, {a: arrived.asserted_at, g: arrived.generated_at, f: arrived.artifact_id, i: arrived.ingested_at})
-      as still_stated,
-    arg_max(
-      {permissions: arrived.permissions, project_name: arrived.project_name},
-      {a: arrived.asserted_at, g: arrived.generated_at, f: arrived.artifact_id, i: arrived.ingested_at}
-    ) filter (arrived.stated) as last_stated
+    arrived.stated,
+    arrived.asserted_at,
+    arrived.generated_at,
+    arrived.artifact_id,
+    arrived.ingested_at,
+    if(arrived.declared_recorded_at <= arrived.asserted_at, arrived.declared_recorded_at, arrived.asserted_at) as declared_at,
+    arrived.stated and coalesce(arrived.authority = 'authoritative', false) and arrived.status not in ('draft', 'void') as governs,
+    if(arrived.stated, arrived.state_hash, 'absent') as state,
+    lag(if(arrived.stated, arrived.state_hash, 'absent')) over history as state_before,
+    last_value(arrived.stated) over all_history as still_stated,
+    last_value(if(arrived.stated, {permissions: arrived.permissions, project_name: arrived.project_name}, null) ignore nulls)
+      over all_history as last_stated
   from arrived
-  group by arrived.environment, arrived.entity_id, arrived.evidence_id
+  window
+    history as (
+      partition by arrived.environment, arrived.entity_id, arrived.evidence_id
+      order by arrived.asserted_at, arrived.generated_at, arrived.artifact_id, arrived.ingested_at),
+    all_history as (
+      partition by arrived.environment, arrived.entity_id, arrived.evidence_id
+      order by arrived.asserted_at, arrived.generated_at, arrived.artifact_id, arrived.ingested_at
+      rows between unbounded preceding and unbounded following)
+),
+altered as (
+  select
+    ordered.*,
+    lag({asserted_at: ordered.asserted_at, generated_at: ordered.generated_at, artifact_id: ordered.artifact_id,
+      ingested_at: ordered.ingested_at, declared_at: ordered.declared_at}) over history as before,
+    bool_or(ordered.governs) over history as governed
+  from ordered
+  where (ordered.state = ordered.state_before) is not true
+  window history as (
+    partition by ordered.environment, ordered.entity_id, ordered.evidence_id
+    order by ordered.asserted_at, ordered.generated_at, ordered.artifact_id, ordered.ingested_at)
+),
+-- A declared instant between the two of the change before lies after its recorded time only if its declared one counts.
+dated as (
+  select
+    altered.*,
+    if(
+      last_value(case
+        when altered.before is null or altered.declared_at > altered.before.asserted_at then true
+        when altered.declared_at <= altered.before.declared_at then false
+      end ignore nulls) over (
+        partition by altered.environment, altered.entity_id, altered.evidence_id
+        order by altered.asserted_at, altered.generated_at, altered.artifact_id, altered.ingested_at),
+      altered.declared_at, altered.asserted_at) as known_from
+  from altered
 ),
 turns as (
   select
-    histories.environment,
-    histories.entity_id,
-    histories.evidence_id,
-    histories.still_stated,
-    histories.last_stated,
-    unnest(list_transform(histories.changes, lambda change, turn:
-      {change: change, known_until: histories.changes[turn + 1].known_from})) as told
-  from histories
+    dated.* exclude (asserted_at, generated_at, artifact_id, ingested_at),
+    lead(dated.known_from) over (
+      partition by dated.environment, dated.entity_id, dated.evidence_id
+      order by dated.asserted_at, dated.generated_at, dated.artifact_id, dated.ingested_at) as known_until,
+    coalesce(dated.asserted_at = dated.before.asserted_at, false) as same_instant,
+    if(dated.stated, dated.asserted_at, dated.before.asserted_at) as asserted_at,
+    if(dated.stated, dated.generated_at, dated.before.generated_at) as generated_at,
+    if(dated.stated, dated.artifact_id, dated.before.artifact_id) as artifact_id,
+    if(dated.stated, dated.ingested_at, dated.before.ingested_at) as ingested_at
+  from dated
 ),
 present_policies as (
   select
@@ -125,13 +146,13 @@ recorded as (
     content.content_hash,
     content.artifact_id,
     content.asserted_at,
-    turns.told.change.known_from as known_from,
-    turns.told.known_until as known_until,
-    if(turns.told.change.stated, null, {{ attest.utc_date('turns.told.change.known_from') }}) as removed_on,
+    turns.known_from,
+    turns.known_until,
+    if(turns.stated, null, {{ attest.utc_date('turns.known_from') }}) as removed_on,
     turns.still_stated,
-    turns.told.change.governed as was_governing,
-    turns.told.change.stated and turns.told.change.known_from < turns.told.change.asserted_at as backdated,
-    turns.told.change.same_instant as same_instant,
+    turns.governed as was_governing,
+    turns.stated and turns.known_from < turns.asserted_at as backdated,
+    turns.same_instant,
     list_distinct(flatten(list_transform(
       turns.last_stated.permissions,
       lambda name: coalesce(present_policies.groups_of[name], [name])))) as groups,
@@ -140,10 +161,10 @@ recorded as (
   join arrived as content
     on content.environment = turns.environment and content.entity_id = turns.entity_id
       and content.evidence_id = turns.evidence_id
-      and content.asserted_at = turns.told.change.content.asserted_at
-      and content.generated_at = turns.told.change.content.generated_at
-      and content.artifact_id = turns.told.change.content.artifact_id
-      and content.ingested_at = turns.told.change.content.ingested_at
+      and content.asserted_at = turns.asserted_at
+      and content.generated_at = turns.generated_at
+      and content.artifact_id = turns.artifact_id
+      and content.ingested_at = turns.ingested_at
   left join present_policies
     on present_policies.environment = turns.environment and present_policies.project_name = turns.last_stated.project_name
 )

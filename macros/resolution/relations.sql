@@ -6,6 +6,12 @@
   {%- endif -%}
 {%- endmacro %}
 
+{#- Whether a unit test gives its rows: what it does not give cannot be read. -#}
+{% macro is_unit_test() -%}
+  {%- if target.type == 'duckdb' -%}{{ return(ref('attest', 'recorded_assertions').is_cte) }}{%- endif -%}
+  {{ return(false) }}
+{%- endmacro %}
+
 {#- The environment that is asked where a question names none. -#}
 {% macro environment() -%}
   {{ var('attest_environment', 'prod') }}

@@ -3,7 +3,12 @@
     entity that is hidden from the requester there is no row. -#}
 {% macro timeline_sql(known_at, groups, scope) %}
 with recursive
-{{ attest.span_ctes(none, known_at, groups, scope) }},
+asked_entities as (
+  select distinct assertion.entity_id
+  from {{ attest.evidence('assertions') }} as assertion
+  where assertion.environment = {{ attest.literal(attest.environment()) }}
+),
+{{ attest.span_ctes(known_at, groups, scope) }},
 answers as (
   select spans.*,
     {outcome: spans.outcome, reason: spans.reason, evidence_id: spans.evidence_id, content_hash: spans.content_hash} as answer

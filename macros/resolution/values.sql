@@ -22,6 +22,7 @@
   case
     when typeof({{ value }}) = 'TIMESTAMP WITH TIME ZONE'
       then cast(timezone('UTC', try_cast({{ value }} as timestamptz)) as date)
+    when typeof({{ value }}) in ('DATE', 'TIMESTAMP') then try_cast({{ value }} as date)
     else try_cast(cast({{ value }} as varchar) as date)
   end
 {%- endmacro %}

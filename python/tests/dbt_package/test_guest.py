@@ -102,7 +102,7 @@ def test_compile_makes_nothing_on_a_fresh_file(fresh: Project) -> None:
     fresh.dbt("compile")
     assert fresh.sql("select table_name from information_schema.tables") == []
     compiled = fresh.folder / "target/compiled/shop/models/orders_defined.sql"
-    assert '"main_attest"."recorded_assertions"' in compiled.read_text(encoding="utf-8")
+    assert '"main_attest"."assertions"' in compiled.read_text(encoding="utf-8")
 
 
 def test_docs_generate_describes_our_views(project: Project) -> None:

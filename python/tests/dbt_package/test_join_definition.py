@@ -198,3 +198,17 @@ def test_the_incremental_model_of_the_docs_takes_up_a_rewritten_past(project: Pr
     assert governed(third) == {"R.v1": 205, None: 1}
     pinned = run("--full-refresh", "--vars", "{orders: 200, known_at: 2024-06-30}")
     assert pinned == first
+
+
+def test_a_relation_with_other_entities_each_time_is_an_error_and_no_answer(project: Project) -> None:
+    sampled = "(select 'metric.' || random() as metric, date '2024-06-30' as ordered_on)"
+    project.write(
+        "models/sampled.sql",
+        "{{ config(materialized='table') }}"
+        f'select * from {{{{ attest.join_definition("{sampled}", "ordered_on", entity_column="metric") }}}}',
+    )
+    run = project.dbt("run", "--select", "sampled", succeeds=False)
+    assert (
+        "attest: expected a relation that gives the same entities each time it is read, found another; "
+        "make it a table first"
+    ) in " ".join(run.output.split())
