@@ -40,7 +40,8 @@ seen as (
         lambda key: request.scope[key.key] is null)), false),
       version: stretches.version, valid_from: stretches.valid_from, valid_to: stretches.valid_to,
       known_from: stretches.known_from, content_hash: stretches.content_hash, status: stretches.status,
-      backdated: stretches.backdated, same_instant: stretches.same_instant, successor_undated: stretches.successor_undated,
+      backdated: stretches.backdated, same_instant: stretches.same_instant,
+      logic_changed: stretches.logic_changed, successor_undated: stretches.successor_undated,
       certified_until: stretches.certified_until, last_verified: stretches.last_verified} as party,
     request.name
   from moments

@@ -94,7 +94,8 @@ def _manifest(opened: Opened) -> Manifest:
         groups=decode_section(reading, sections, "groups", Group),
         tests={unique_id: _tested(test) for unique_id, test in tests.items()}
         | {unique_id: _only_parent(test) for unique_id, test in unit_tests.items()},
-        test_reads={unique_id: _parents(test) for unique_id, test in (*tests.items(), *unit_tests.items())},
+        test_reads={unique_id: _parents(test) for unique_id, test in tests.items()}
+        | {unique_id: _parents(test) for unique_id, test in unit_tests.items()},
         others=frozenset((every_node.keys() - nodes.keys() - tests.keys()) | functions.keys()),
         # dbt-core#10224: a node can be in both places; then it is stated.
         disabled=frozenset(decode_disabled(sections.get("disabled")) - present),

@@ -95,6 +95,17 @@ schema_option = click.option(
 environment_option = click.option(
     "--environment", help="What was collected: prod, a branch, a developer.  [default: attest.yml, else prod]"
 )
+known_at_option = click.option(
+    "--known-at",
+    help="State of knowledge: an instant in UTC, or a date for the end of that day.  "
+    "[default: everything recorded]",
+)
+groups_option = click.option(
+    "--groups",
+    envvar="ATTEST_GROUPS",
+    default="",
+    help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
+)
 format_option = click.option(
     "--format",
     "output",
@@ -108,17 +119,8 @@ format_option = click.option(
 def question_options(command: _Command) -> _Command:
     """The options of every question: state of knowledge, requester, scope, place and format."""
     options = [
-        click.option(
-            "--known-at",
-            help="State of knowledge: an instant in UTC, or a date for the end of that day.  "
-            "[default: everything recorded]",
-        ),
-        click.option(
-            "--groups",
-            envvar="ATTEST_GROUPS",
-            default="",
-            help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
-        ),
+        known_at_option,
+        groups_option,
         click.option(
             "--scope",
             multiple=True,

@@ -112,7 +112,7 @@ class Warehouse:
         }
         named = "known_at := $known_at, groups := $groups, scope := $scope, environment := $environment"
         with self.connection() as (connection, schema):
-            (row,) = _rows(
+            (row,) = rows_of(
                 connection,
                 f"from {schema}.definition_between($entity, $first, $last, {named})",
                 question | {"last": last},
@@ -123,10 +123,10 @@ class Warehouse:
             )
             if support:
                 sql = f"select * exclude (supported) from {schema}.support_on($entity, $first, {named})"
-                rows = _rows(connection, sql, question)
+                rows = rows_of(connection, sql, question)
                 found = replace(found, support=tuple(Support(**one) for one in rows))
             if explain:
-                rows = _rows(connection, f"from {schema}.explain_on($entity, $first, {named})", question)
+                rows = rows_of(connection, f"from {schema}.explain_on($entity, $first, {named})", question)
                 found = replace(found, explanation=tuple(Step(**one) for one in rows))
         return found
 
@@ -166,7 +166,7 @@ class Warehouse:
         environment = environment or self.environment
         found = self.resolve(entity, known_at=known_at, requester=requester, environment=environment)
         with self.connection() as (connection, schema):
-            rows = _rows(
+            rows = rows_of(
                 connection,
                 f"from {schema}.definition_history($entity, known_at := $known_at, groups := $groups, "
                 "environment := $environment)",
@@ -199,7 +199,7 @@ class Warehouse:
             entity, known_at=known_at, requester=requester, scope=scope, environment=environment
         )
         with self.connection() as (connection, schema):
-            rows = _rows(
+            rows = rows_of(
                 connection,
                 f"from {schema}.definition_changes_of($entity, known_at := $known_at, groups := $groups, "
                 "scope := $scope, environment := $environment)",
@@ -218,7 +218,7 @@ class Warehouse:
     ) -> list[str]:
         """Entities with a name like `name` that the requester may see, the nearest first, at most three."""
         with self.connection() as (connection, schema):
-            rows = _rows(
+            rows = rows_of(
                 connection,
                 f"from {schema}.names_like($name, groups := $groups, environment := $environment)",
                 {
@@ -240,7 +240,8 @@ def _segment(values: dict[str, Any]) -> Segment:
     )
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+def rows_of(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a question by column name; its errors as InputError and WarehouseError."""
     import duckdb
 
     try:
