@@ -68,6 +68,7 @@ recorded as (
     coalesce(assertion.still_stated, true) as still_stated,
     coalesce(assertion.was_governing,
       assertion.authority = 'authoritative' and coalesce(assertion.status, 'approved') not in ('draft', 'void'), false) as was_governing,
+    coalesce(assertion.logic_changed, false) as logic_changed,
     coalesce(assertion.hidden, false) as hidden
   )
   from {{ attest.recorded_assertions() }} as assertion

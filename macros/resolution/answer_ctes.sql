@@ -86,6 +86,7 @@ warned as (
     if(answers.winner.removed, 'removed', null),
     if(answers.winner.certified_until < answers.day, 'certification_expired', null),
     if(answers.winner.last_verified + collected.latest.max_unverified < answers.day, 'unverified', null),
+    if(answers.winner.logic_changed, 'logic_changed', null),
     if(answers.winner.successor_undated, 'successor_undated', null),
     if(answers.winner.status = 'superseded' and answers.winner.valid_to is null
       or answers.winner.status = 'current' and answers.winner.valid_to <= {{ attest.today() }}, 'status_contradiction', null),

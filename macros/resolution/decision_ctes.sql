@@ -180,7 +180,8 @@ decisions as (
       evidence_id: stretches.evidence_id, version: stretches.version, valid_from: stretches.valid_from,
       valid_to: stretches.valid_to, known_from: stretches.known_from, content_hash: stretches.content_hash,
       status: stretches.status, removed: stretches.removed_on is not null, backdated: stretches.backdated,
-      same_instant: stretches.same_instant, successor_undated: stretches.successor_undated,
+      same_instant: stretches.same_instant, logic_changed: stretches.logic_changed,
+      successor_undated: stretches.successor_undated,
       certified_until: stretches.certified_until, last_verified: stretches.last_verified}) as winner
   from decided
   left join stretches on stretches.ask_id = decided.ask_id and stretches.evidence_id = decided.evidence_id

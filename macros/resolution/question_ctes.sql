@@ -61,7 +61,7 @@ named as (
 {#- The CTEs from `question` to `stretches`, for the entities of the CTE `named`. The filter on the entity reaches the
     evidence tables before any window or join. Each is asked at two states of knowledge: the one of the question, and
     the one when the period asked ended, for the warnings about a rewritten past. -#}
-{% macro knowledge_ctes(named='named') %}
+{% macro knowledge_ctes(named='named', policies=true) %}
 asks as (
   select
     row_number() over () as ask_id,
@@ -82,7 +82,7 @@ asks as (
 entities as (
   select distinct related.entity_id from related
 ),
-{{ attest.recorded_ctes('entities') }},
+{{ attest.recorded_ctes('entities', policies) }},
 {{ attest.stretch_ctes() }}
 {% endmacro %}
 

@@ -6,8 +6,9 @@
     the predecessor's recorded time and not after the artifact, else the artifact's instant. Where a definition is no longer
     stated its last content stands, with `removed_on`. `groups` and `hidden` are today's permissions, whatever the time.
 
-    entities: name of a CTE with a column entity_id that limits all work to these entities; none is every entity. -#}
-{% macro recorded_ctes(entities=none) %}
+    entities: name of a CTE with a column entity_id that limits all work to these entities; none is every entity.
+    policies: false where `present_policies` is there already -#}
+{% macro recorded_ctes(entities=none, policies=true) %}
 arrived as (
   select assertion.*
   from {{ attest.evidence('assertions') }} as assertion
@@ -28,6 +29,8 @@ ordered as (
     arrived.generated_at,
     arrived.artifact_id,
     arrived.ingested_at,
+    arrived.content_hash,
+    arrived.logic_hash,
     if(arrived.declared_recorded_at <= arrived.asserted_at, arrived.declared_recorded_at, arrived.asserted_at) as declared_at,
     arrived.stated and coalesce(arrived.authority = 'authoritative', false) and arrived.status not in ('draft', 'void') as governs,
     if(arrived.stated, arrived.state_hash, 'absent') as state,
@@ -49,7 +52,8 @@ altered as (
   select
     ordered.*,
     lag({asserted_at: ordered.asserted_at, generated_at: ordered.generated_at, artifact_id: ordered.artifact_id,
-      ingested_at: ordered.ingested_at, declared_at: ordered.declared_at}) over history as before,
+      ingested_at: ordered.ingested_at, declared_at: ordered.declared_at, content_hash: ordered.content_hash,
+      logic_hash: ordered.logic_hash}) over history as before,
     bool_or(ordered.governs) over history as governed
   from ordered
   where (ordered.state = ordered.state_before) is not true
@@ -68,7 +72,9 @@ dated as (
       end ignore nulls) over (
         partition by altered.environment, altered.entity_id, altered.evidence_id
         order by altered.asserted_at, altered.generated_at, altered.artifact_id, altered.ingested_at),
-      altered.declared_at, altered.asserted_at) as known_from
+      altered.declared_at, altered.asserted_at) as known_from,
+    if(altered.stated, altered.content_hash, altered.before.content_hash) as said,
+    if(altered.stated, altered.logic_hash, altered.before.logic_hash) as logic
   from altered
 ),
 turns as (
@@ -78,34 +84,17 @@ turns as (
       partition by dated.environment, dated.entity_id, dated.evidence_id
       order by dated.asserted_at, dated.generated_at, dated.artifact_id, dated.ingested_at) as known_until,
     coalesce(dated.asserted_at = dated.before.asserted_at, false) as same_instant,
+    -- the logic that the same words were first recorded with, as far as it was known
+    first_value(dated.logic ignore nulls) over (
+      partition by dated.environment, dated.entity_id, dated.evidence_id, dated.said
+      order by dated.asserted_at, dated.generated_at, dated.artifact_id, dated.ingested_at) as logic_at_first,
     if(dated.stated, dated.asserted_at, dated.before.asserted_at) as asserted_at,
     if(dated.stated, dated.generated_at, dated.before.generated_at) as generated_at,
     if(dated.stated, dated.artifact_id, dated.before.artifact_id) as artifact_id,
     if(dated.stated, dated.ingested_at, dated.before.ingested_at) as ingested_at
   from dated
 ),
-present_policies as (
-  select
-    latest.environment,
-    latest.project_name,
-    map(
-      coalesce(list(policy.policy) filter (policy.policy is not null), []),
-      coalesce(list(policy.groups) filter (policy.policy is not null), [])) as groups_of,
-    coalesce(list(policy.policy) filter (policy.existence = 'hidden'), []) as hidden_policies
-  from (
-    select
-      collection.environment,
-      collection.project_name,
-      arg_max(
-        {project_file_id: collection.project_file_id},
-        {generated_at: collection.generated_at, manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
-      ).project_file_id as project_file_id
-    from {{ attest.evidence('collections') }} as collection
-    group by collection.environment, collection.project_name
-  ) as latest
-  left join {{ attest.evidence('policies') }} as policy on policy.project_file_id = latest.project_file_id
-  group by latest.environment, latest.project_name
-),
+{% if policies %}{{ attest.policy_ctes() }},{% endif %}
 recorded as (
   select
     content.environment,
@@ -153,6 +142,7 @@ recorded as (
     turns.governed as was_governing,
     turns.stated and turns.known_from < turns.asserted_at as backdated,
     turns.same_instant,
+    coalesce(turns.logic <> turns.logic_at_first, false) as logic_changed,
     list_distinct(flatten(list_transform(
       turns.last_stated.permissions,
       lambda name: coalesce(present_policies.groups_of[name], [name])))) as groups,
@@ -167,5 +157,31 @@ recorded as (
       and content.ingested_at = turns.ingested_at
   left join present_policies
     on present_policies.environment = turns.environment and present_policies.project_name = turns.last_stated.project_name
+)
+{% endmacro %}
+
+{#- The CTE `present_policies`: one row per environment and project, with the policies of the latest attest.yml. -#}
+{% macro policy_ctes() %}
+present_policies as (
+  select
+    latest.environment,
+    latest.project_name,
+    map(
+      coalesce(list(policy.policy) filter (policy.policy is not null), []),
+      coalesce(list(policy.groups) filter (policy.policy is not null), [])) as groups_of,
+    coalesce(list(policy.policy) filter (policy.existence = 'hidden'), []) as hidden_policies
+  from (
+    select
+      collection.environment,
+      collection.project_name,
+      arg_max(
+        {project_file_id: collection.project_file_id},
+        {generated_at: collection.generated_at, manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
+      ).project_file_id as project_file_id
+    from {{ attest.evidence('collections') }} as collection
+    group by collection.environment, collection.project_name
+  ) as latest
+  left join {{ attest.evidence('policies') }} as policy on policy.project_file_id = latest.project_file_id
+  group by latest.environment, latest.project_name
 )
 {% endmacro %}

@@ -34,6 +34,7 @@ known as (
     recorded.was_governing,
     recorded.backdated,
     recorded.same_instant,
+    recorded.logic_changed,
     recorded.groups,
     recorded.hidden
   from asks

@@ -14,21 +14,22 @@ _KINDS = {"source": "source", "metric": "metric", "semantic_model": "semantic_mo
 class Edge(msgspec.Struct, frozen=True, order=True, gc=False):
     """One edge of the lineage graph: `from_node` is read by `to_node`, both unique_ids.
 
-    `kind` is ref, source, metric or semantic_model, by what is read; `strength` is `compiled`: dbt resolved
-    it.
+    `kind` is ref, source, metric or semantic_model, by what is read, or test, where a test reads it;
+    `strength` is `compiled`: dbt resolved it. `broken` is an end that the manifest itself does not contain.
     """
 
     from_node: str
     to_node: str
     kind: str
     strength: str
+    broken: bool = False
 
 
 def edges(manifest: Manifest) -> list[Edge]:
     """All edges stated by `depends_on`, sorted and without repetition; an end that is in no manifest is kept.
 
-    Edges into tests, analyses and operations are no lineage of data, and the nodes of the package `attest`
-    are ours: neither is returned.
+    Edges into analyses and operations are no lineage of data, and the nodes of the package `attest` are ours:
+    neither is returned.
     """
     readers = [
         *manifest.nodes.values(),
@@ -37,13 +38,17 @@ def edges(manifest: Manifest) -> list[Edge]:
         *manifest.exposures.values(),
         *manifest.saved_queries.values(),
     ]
+    present = manifest.unique_ids
     found: set[Edge] = set()
     for node in readers:
         if node.package_name == "attest" or node.depends_on is None:
             continue
         for parent in node.depends_on.nodes or ():
             kind = _KINDS.get(parent.split(".", 1)[0], "ref")
-            found.add(Edge(parent, node.unique_id, kind, "compiled"))
+            found.add(Edge(parent, node.unique_id, kind, "compiled", parent not in present))
+    for test, parents in manifest.test_reads.items():
+        for parent in parents if test.split(".", 2)[1:2] != ["attest"] else ():
+            found.add(Edge(parent, test, "test", "compiled", parent not in present))
     return sorted(found)
 
 

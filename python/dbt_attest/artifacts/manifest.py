@@ -25,7 +25,8 @@ class Manifest(Header, frozen=True, kw_only=True, gc=False):
 
     `project_name` is, where the file does not say it (before v9), the package whose name has the hash
     `project_id`, else the package that most nodes have. The maps are by unique_id: `nodes` holds models,
-    seeds and snapshots, `tests` the unique_id of what each test is about (None: several or unknown).
+    seeds and snapshots, `tests` the unique_id of what each test is about (None: several or unknown),
+    `test_reads` everything that it reads. `others` are the unique_ids of all else (analyses, functions).
     `disabled` names what is in the project but switched off. `findings` are the places that could not be
     taken as they are.
     """
@@ -40,8 +41,18 @@ class Manifest(Header, frozen=True, kw_only=True, gc=False):
     saved_queries: dict[str, Node]
     groups: dict[str, Group]
     tests: dict[str, str | None]
+    test_reads: dict[str, list[str]]
+    others: frozenset[str]
     disabled: frozenset[str]
     findings: list[Finding]
+
+    @property
+    def unique_ids(self) -> set[str]:
+        """Everything that the manifest contains."""
+        return {
+            *(*self.nodes, *self.sources, *self.metrics, *self.semantic_models, *self.exposures),
+            *(*self.saved_queries, *self.tests, *self.others),
+        }
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -65,6 +76,9 @@ def _manifest(opened: Opened) -> Manifest:
     semantic_models = decode_section(reading, sections, "semantic_models", SemanticModel)
     exposures = decode_section(reading, sections, "exposures", Exposure)
     saved_queries = decode_section(reading, sections, "saved_queries", Node)
+    tests = {unique_id: node for unique_id, node in every_node.items() if node.resource_type == "test"}
+    unit_tests = decode_section(reading, sections, "unit_tests", UnitTest)
+    functions = decode_section(reading, sections, "functions", UnitTest)
     present = {*nodes, *sources, *metrics, *semantic_models, *exposures, *saved_queries}
     return Manifest(
         **msgspec.structs.asdict(opened.header),
@@ -78,21 +92,23 @@ def _manifest(opened: Opened) -> Manifest:
         exposures=exposures,
         saved_queries=saved_queries,
         groups=decode_section(reading, sections, "groups", Group),
-        tests={
-            unique_id: _tested(node) for unique_id, node in every_node.items() if node.resource_type == "test"
-        }
-        | {
-            unique_id: _only_parent(test)
-            for unique_id, test in decode_section(reading, sections, "unit_tests", UnitTest).items()
-        },
+        tests={unique_id: _tested(test) for unique_id, test in tests.items()}
+        | {unique_id: _only_parent(test) for unique_id, test in unit_tests.items()},
+        test_reads={unique_id: _parents(test) for unique_id, test in tests.items()}
+        | {unique_id: _parents(test) for unique_id, test in unit_tests.items()},
+        others=frozenset((every_node.keys() - nodes.keys() - tests.keys()) | functions.keys()),
         # dbt-core#10224: a node can be in both places; then it is stated.
         disabled=frozenset(decode_disabled(sections.get("disabled")) - present),
         findings=sorted_findings(reading.findings),
     )
 
 
+def _parents(test: Node | UnitTest) -> list[str]:
+    return (test.depends_on.nodes if test.depends_on else None) or []
+
+
 def _only_parent(test: Node | UnitTest) -> str | None:
-    parents = (test.depends_on.nodes if test.depends_on else None) or []
+    parents = _parents(test)
     return parents[0] if len(parents) == 1 else None
 
 
@@ -104,8 +120,7 @@ def _tested(test: Node) -> str | None:
     if only is not None:
         return only
     name = (test.file_key_name or "").rsplit(".", 1)[-1]
-    parents = (test.depends_on.nodes if test.depends_on else None) or []
-    named = [parent for parent in parents if name and parent.endswith(f".{name}")]
+    named = [parent for parent in _parents(test) if name and parent.endswith(f".{name}")]
     return named[0] if len(named) == 1 else None
 
 

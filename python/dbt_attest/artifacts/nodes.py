@@ -168,7 +168,10 @@ class SemanticModel(Node, gc=False):
 
 
 class UnitTest(msgspec.Struct, gc=False):
-    """A unit test; its checksum is text in Core and a mapping in dbt 2, and nothing here needs it."""
+    """A unit test; its checksum is text in Core and a mapping in dbt 2, and nothing here needs it.
+
+    Of functions no more is read either.
+    """
 
     depends_on: DependsOn | None = None
 

@@ -101,6 +101,17 @@ groups_option = click.option(
 environment_option = click.option(
     "--environment", help="What was collected: prod, a branch, a developer.  [default: attest.yml, else prod]"
 )
+known_at_option = click.option(
+    "--known-at",
+    help="State of knowledge: an instant in UTC, or a date for the end of that day.  "
+    "[default: everything recorded]",
+)
+groups_option = click.option(
+    "--groups",
+    envvar="ATTEST_GROUPS",
+    default="",
+    help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
+)
 format_option = click.option(
     "--format",
     "output",
@@ -119,11 +130,7 @@ def question_options(command: _Command) -> _Command:
 def request_options(command: _Command) -> _Command:
     """State of knowledge, requester, scope and place."""
     options = [
-        click.option(
-            "--known-at",
-            help="State of knowledge: an instant in UTC, or a date for the end of that day.  "
-            "[default: everything recorded]",
-        ),
+        known_at_option,
         groups_option,
         click.option(
             "--scope",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from dbt_attest.resolution.result import Resolution, Support
+from dbt_attest.resolution.result import Resolution
 
 _WIDTH = 92
 
@@ -46,6 +46,7 @@ _WARNINGS = {
     "unverified": "nobody has verified it for longer than attest.yml allows",
     "successor_undated": "a successor is approved but says no date",
     "status_contradiction": "its declared status contradicts its dates",
+    "logic_changed": "the SQL or expression behind it is another one than when it was recorded",
     "stale_collection": "the evidence is older than attest.yml allows: run `attest build`",
 }
 
@@ -59,7 +60,12 @@ _LEADS = {
 
 def prose(found: Resolution) -> str:
     """The answer to one question as a paragraph, with the reason where there is no answer."""
-    lines = [*_head(found), *_support(found), *_footer(found)]
+    lines = _head(found)
+    if found.support is not None:
+        from dbt_attest.cli.prose_support import support
+
+        lines += ["", *support(found.support)]
+    lines += _footer(found)
     if found.explanation is not None:
         from dbt_attest.cli.prose_explanation import explanation
 
@@ -128,23 +134,6 @@ def _before_and_after(found: Resolution) -> str:
             said.append(f"After it, {_interval(neighbour['valid_from'], neighbour['valid_to'])}: "
                         f"{neighbour['evidence_id']}.")  # fmt: skip
     return " ".join(said)
-
-
-def _support(found: Resolution) -> list[str]:
-    if found.support is None:
-        return []
-    return ["", "What it rests on:", *(f"  {_supporting(one)}" for one in found.support)]
-
-
-def _supporting(one: Support) -> str:
-    if one.kind is None:
-        return f"nothing that is recorded ({one.outcome}: {one.reason})"
-    if one.outcome == "deny":
-        return f"{one.kind:<9} something that these groups may not see"
-    name = safe(one.node_id or one.entity_id or "")
-    return (
-        f"{one.kind:<9} {name}{f'  {one.evidence_id}' if one.evidence_id else '  (no definition in force)'}"
-    )
 
 
 def _footer(found: Resolution) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from dbt_attest import __version__
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.history import Change
+from dbt_attest.resolution.lineage import upstream
 from dbt_attest.resolution.periods import period
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import Resolution, plain
@@ -79,6 +80,7 @@ def bundle(
         "support": [
             {"supports": part.evidence_id, **plain(vars(one))} for part in parts for one in part.support or ()
         ],
+        "lineage": _lineage(warehouse, parts, whole.known_at, requester),
         "conflicts": resolution["conflicts"],
         "gaps": _gaps(whole, parts),
         "artifacts": artifacts,
@@ -163,6 +165,29 @@ def _marks(*, trustworthy: bool) -> dict[str, bool]:
     return {"retrievable": True, "trustworthy": trustworthy, "instructional": False}
 
 
+def _lineage(
+    warehouse: Warehouse, parts: list[Resolution], known_at: datetime | None, requester: Requester
+) -> list[dict[str, Any]]:
+    """The edges between what supports the definitions, and into these; an end that is withheld is null."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for part in parts:
+        supports = {one.node_id for one in part.support or () if one.node_id}
+        ends = supports | {part.node_id, part.evidence_id}
+        if not supports or part.evidence_id is None:
+            continue
+        graph = upstream(
+            warehouse,
+            part.evidence_id,
+            known_at=known_at,
+            requester=requester,
+            environment=part.environment,
+        )
+        for edge in graph.edges:
+            if edge.to_node in ends and (edge.from_node is None or edge.from_node in supports):
+                found.setdefault((edge.from_node, edge.to_node, edge.kind), plain(vars(edge)))
+    return list(found.values())
+
+
 _GAP_OF_REASON = {
     "gap": "interval_gap",
     "no_effective_dates": "attribute_missing",
@@ -179,6 +204,7 @@ _GAP_OF_WARNING = {
     "retroactive": "history_rewritten",
     "corrected": "history_rewritten",
     "stale_collection": "stale_collection",
+    "logic_changed": "logic_changed",
 }
 
 

@@ -118,7 +118,7 @@ def _verdict(claim: Mapping[str, Any], bundle: Mapping[str, Any], evidence: Mapp
         cited = [evidence[citation["evidence_id"]] for citation in citations]
         if hole := _hole(cited, first, last):
             failures.append(("not_covered", hole.isoformat()))
-    held = {(edge["from_node"], edge["to_node"]): edge for edge in bundle.get("lineage", [])}
+    held = {(edge["from_node"], edge["to_node"]): edge for edge in bundle["lineage"]}
     for edge in edges:
         found_edge = held.get((edge["from_node"], edge["to_node"]))
         if found_edge is None or found_edge["broken"]:

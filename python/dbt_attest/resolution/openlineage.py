@@ -10,16 +10,14 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbt_attest import __version__
+from dbt_attest.resolution.asking import rows_of
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import plain
 from dbt_attest.resolution.timeline_file import timeline_sql
-from dbt_attest.resolution.warehouse import Warehouse, trouble_told
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from dbt_attest.resolution.warehouse import Warehouse
 
 _PRODUCER = f"pkg:pypi/dbt-attest@{__version__}"
 _EVENT = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -48,12 +46,12 @@ def events(
     asked = warehouse.asked_place()
     sql = timeline_sql(asked, known_at=known_at, requester=requester, scope=scope)
     values = {"environment": asked[1], "groups": [*requester.groups, "everyone"]}
-    with warehouse.connection() as (connection, schema), trouble_told():
-        connection.execute(f"create temp table answers as {sql}")
+    with warehouse.connection() as (connection, schema):
+        rows_of(connection, f"create temp table answers as {sql}", None)
 
         def rows(query: str) -> list[dict[str, Any]]:
             used = {name: value for name, value in values.items() if f"${name}" in query}
-            return _rows(connection, query.format(schema=schema), used)
+            return rows_of(connection, query.format(schema=schema), used or None)
 
         runs = rows(_RUNS)
         relations = {one["node_id"]: one["relation_name"] for one in rows(_RELATIONS)}
@@ -120,12 +118,6 @@ def _uuid(text: str) -> uuid.UUID:
         return uuid.UUID(text)
     except ValueError:
         return uuid.uuid5(uuid.NAMESPACE_URL, text)
-
-
-def _rows(connection: DuckDBPyConnection, sql: str, values: dict[str, Any]) -> list[dict[str, Any]]:
-    found = connection.execute(sql, values or None)
-    names = [column[0] for column in found.description]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 _VISIBLE = """

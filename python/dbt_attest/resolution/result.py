@@ -34,7 +34,10 @@ class Support:
 
     `kind` is model (named or directly used), through (between a model and a source), source or document (only
     explains it). `outcome` is answer; or deny, where what supports it is withheld and unnamed; or abstain
-    with the reason why there is none.
+    with the reason why there is none. The fields are the columns of `support_on`: `evidence_class` says what
+    the results of dbt prove, `run_…` is the last run that executed it, `tests` are those of that run (test,
+    outcome, failures); `freshness_then` is of the end of the day asked, `freshness_now` of all that is known.
+    Instants are UTC.
     """
 
     outcome: str
@@ -47,6 +50,17 @@ class Support:
     version: str | None
     valid_from: date | None
     valid_to: date | None
+    strength: str | None
+    evidence_class: str | None
+    run_invocation_id: str | None
+    run_completed_at: datetime | None
+    run_status: str | None
+    tests: list[dict[str, Any]] | None
+    freshness_then: str | None
+    freshness_then_at: datetime | None
+    freshness_now: str | None
+    freshness_now_at: datetime | None
+    warnings: list[str]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
+from dbt_attest.resolution.asking import trouble_told
 from dbt_attest.resolution.requester import Requester
-from dbt_attest.resolution.warehouse import Warehouse, trouble_told
+from dbt_attest.resolution.warehouse import Warehouse
 
 #: Formats of the file, each with what DuckDB is told; null is an empty field in CSV.
 FORMATS = {

@@ -9,7 +9,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbt_attest.errors import InputError, WarehouseError
+from dbt_attest.errors import InputError
+from dbt_attest.resolution.asking import rows_of
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import Resolution, Segment, Step, Support
 
@@ -71,7 +72,7 @@ class Warehouse:
         from dbt_attest.warehouse.files import find_schema
 
         with self.connection() as (connection, schema):
-            (row,) = _rows(
+            (row,) = rows_of(
                 connection,
                 f"select answer.environment from {schema}.definition_on(null, null, environment := $here) as answer",
                 {"here": self.environment},
@@ -124,7 +125,7 @@ class Warehouse:
         }
         named = "known_at := $known_at, groups := $groups, scope := $scope, environment := $environment"
         with self.connection() as (connection, schema):
-            (row,) = _rows(
+            (row,) = rows_of(
                 connection,
                 f"from {schema}.definition_between($entity, $first, $last, {named})",
                 question | {"last": last},
@@ -135,10 +136,10 @@ class Warehouse:
             )
             if support:
                 sql = f"select * exclude (supported) from {schema}.support_on($entity, $first, {named})"
-                rows = _rows(connection, sql, question)
+                rows = rows_of(connection, sql, question)
                 found = replace(found, support=tuple(Support(**one) for one in rows))
             if explain:
-                rows = _rows(connection, f"from {schema}.explain_on($entity, $first, {named})", question)
+                rows = rows_of(connection, f"from {schema}.explain_on($entity, $first, {named})", question)
                 found = replace(found, explanation=tuple(Step(**one) for one in rows))
         return found
 
@@ -196,7 +197,7 @@ class Warehouse:
         from dbt_attest.resolution.history import Change
 
         with self.connection() as (connection, schema):
-            rows = _rows(
+            rows = rows_of(
                 connection,
                 f"from {schema}.definition_history($entity, known_at := $known_at, groups := $groups, "
                 "environment := $environment)",
@@ -229,7 +230,7 @@ class Warehouse:
             entity, known_at=known_at, requester=requester, scope=scope, environment=environment
         )
         with self.connection() as (connection, schema):
-            rows = _rows(
+            rows = rows_of(
                 connection,
                 f"from {schema}.definition_changes_of($entity, known_at := $known_at, groups := $groups, "
                 "scope := $scope, environment := $environment)",
@@ -248,7 +249,7 @@ class Warehouse:
     ) -> list[str]:
         """Entities with a name like `name` that the requester may see, the nearest first, at most three."""
         with self.connection() as (connection, schema):
-            rows = _rows(
+            rows = rows_of(
                 connection,
                 f"from {schema}.names_like($name, groups := $groups, environment := $environment)",
                 {
@@ -268,35 +269,3 @@ def _segment(values: dict[str, Any]) -> Segment:
         reason=values["reason"],
         evidence_id=values["evidence_id"],
     )
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> list[dict[str, Any]]:
-    with trouble_told():
-        found = connection.execute(sql, values)
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-
-@contextmanager
-def trouble_told() -> Iterator[None]:
-    """What DuckDB says where a question cannot be answered, as InputError or WarehouseError."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.CatalogException as error:
-        raise WarehouseError(
-            "Expected the resolvers in the warehouse, found none; run `dbt build` in the project that has "
-            "the dbt package attest, or `attest build` for a stand-alone file "
-            f"({str(error).splitlines()[0]})."
-        ) from error
-    except duckdb.InvalidInputException as error:
-        _, _, sentence = str(error).partition("attest: ")
-        if not sentence:
-            raise
-        raise InputError(sentence[0].upper() + sentence.strip()[1:] + ".") from error
-    except (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException) as error:
-        raise WarehouseError(
-            f"Expected a warehouse that can be read, found it damaged ({str(error).splitlines()[0]}); "
-            "restore it, or build it again from the artifacts."
-        ) from error

@@ -54,12 +54,12 @@ ASSERTIONS = History(
 EDGES = History(
     table="lineage_edges",
     key=("from_node", "to_node", "kind"),
-    state=("strength",),
-    kept=(),
+    state=("strength", "broken"),
+    kept=("collector",),
     node="{row}.to_node",
     owned="true",
-    file_id="null",
-    held="held.reason = 'removed' and held.node_id = {row}.to_node",
+    file_id="if({row}.collector = 'attest', {row}.artifact_id, null)",
+    held="held.reason = 'removed' and coalesce(held.node_id, held.evidence_id) = {row}.to_node",
 )
 
 

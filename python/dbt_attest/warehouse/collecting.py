@@ -21,6 +21,7 @@ from dbt_attest.warehouse.commit import commit_of
 from dbt_attest.warehouse.fact_rows import (
     claim_rows,
     column_rows,
+    edge_rows,
     execution_rows,
     exposure_rows,
     freshness_rows,
@@ -93,7 +94,7 @@ def collect(
         side_files=tuple(committed(artifact) for artifact in side.artifacts),
         project_file_content=None if attest_yml is None else project_file.content,
         assertions=Rows(_assertions, extraction, manifest, project_file, documents),
-        edges=Rows(_edges, extraction, manifest),
+        edges=Rows(edge_rows, extraction, manifest, documents),
         claims=Rows(claim_rows, extraction.claims, manifest, documents),
         columns=Rows(column_rows, manifest, side.catalog, missing),
         exposures=Rows(exposure_rows, manifest),
@@ -165,12 +166,6 @@ def _another_project(manifest: Manifest, project_dir: Path) -> list[Finding]:
             found=f"{manifest.project_name}; recorded as that project's",
         )
     ]
-
-
-def _edges(extraction: Extraction, manifest: Manifest) -> Iterator[dict[str, Any]]:
-    of_here = {"asserted_at": manifest.generated_at, "artifact_id": manifest.artifact_id}
-    for edge in extraction.edges:
-        yield msgspec.structs.asdict(edge) | of_here
 
 
 def _assertions(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dbt_attest.annotations import Claim, Document
+from dbt_attest.annotations import Claim, Document, Extraction
 from dbt_attest.annotations.schema import shown
 from dbt_attest.annotations.statements import OUR_PACKAGE
 from dbt_attest.artifacts import (
@@ -41,6 +41,40 @@ def claim_rows(
         row.update(of_dbt if document is None else _of_document(document, manifest))
         del row["file"]
         yield row
+
+
+def edge_rows(
+    extraction: Extraction, manifest: Manifest, documents: list[Document]
+) -> Iterator[dict[str, Any]]:
+    """The edges that dbt states, and those that definitions declare with `models` and `sources`.
+
+    A definition's end is its node, a document's is its evidence_id: it has no node.
+    """
+    of_dbt = {
+        "asserted_at": manifest.generated_at,
+        "artifact_id": manifest.artifact_id,
+        "collector": "dbt",
+    }
+    for edge in extraction.edges:
+        yield msgspec.structs.asdict(edge) | of_dbt
+    by_path = {document.path: document for document in documents}
+    present = manifest.unique_ids
+    declared: set[tuple[str, str]] = set()
+    for definition in extraction.definitions:
+        document = by_path.get(definition.file) if definition.node_id is None else None
+        said_by = of_dbt if document is None else _of_document(document, manifest)
+        to_node = definition.node_id or definition.evidence_id
+        for from_node in (*(definition.models or ()), *(definition.sources or ())):
+            if from_node == to_node or (from_node, to_node) in declared:
+                continue
+            declared.add((from_node, to_node))
+            yield said_by | {
+                "from_node": from_node,
+                "to_node": to_node,
+                "kind": "declared",
+                "strength": "declared",
+                "broken": from_node not in present,
+            }
 
 
 def phantoms(manifest: Manifest, catalog: Catalog | None) -> dict[str, list[str]]:

@@ -152,9 +152,9 @@ def _queries(schema: str) -> dict[str, str]:
         f"* exclude (environment) from {schema}.definition_timeline",
         "lineage_edges": f"""
             select environment as of, from_node || ' → ' || to_node as example, project_name, kind, strength,
-              stated, asserted_at
+              broken, stated, asserted_at
             from {schema}.lineage_edges
-            qualify (stated, strength) is distinct from lag((stated, strength)) over (
+            qualify (stated, strength, broken) is distinct from lag((stated, strength, broken)) over (
               partition by environment, project_name, from_node, to_node, kind
               order by asserted_at, generated_at, artifact_id, ingested_at)
             """,

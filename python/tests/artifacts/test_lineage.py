@@ -24,7 +24,7 @@ def node(kind: str, *parents: str, package: str = "p") -> dict[str, Any]:
     }
 
 
-def test_kind_is_that_of_what_is_read(write: Callable[..., Path]) -> None:
+def test_kind_is_that_of_what_is_read_and_what_nothing_contains_is_broken(write: Callable[..., Path]) -> None:
     manifest = read_manifest(
         write(
             nodes={
@@ -46,16 +46,24 @@ def test_kind_is_that_of_what_is_read(write: Callable[..., Path]) -> None:
             },
             exposures={"exposure.p.e": node("exposure", "metric.p.b")},
             saved_queries={"saved_query.p.q": node("saved_query", "metric.p.b")},
+            unit_tests={
+                "unit_test.p.m.u": {"depends_on": {"nodes": ["model.p.m", "function.p.f", "model.p.gone"]}}
+            },
+            functions={"function.p.f": node("function")},
         )
     )
     assert edges(manifest) == [
+        Edge("function.p.f", "unit_test.p.m.u", "test", "compiled"),
         Edge("metric.p.a", "metric.p.b", "metric", "compiled"),
         Edge("metric.p.b", "exposure.p.e", "metric", "compiled"),
         Edge("metric.p.b", "saved_query.p.q", "metric", "compiled"),
-        Edge("model.other.gone", "model.p.m", "ref", "compiled"),
+        Edge("model.other.gone", "model.p.m", "ref", "compiled", broken=True),
+        Edge("model.p.gone", "unit_test.p.m.u", "test", "compiled", broken=True),
         Edge("model.p.m", "semantic_model.p.s", "ref", "compiled"),
+        Edge("model.p.m", "test.p.t", "test", "compiled"),
+        Edge("model.p.m", "unit_test.p.m.u", "test", "compiled"),
         Edge("semantic_model.p.s", "metric.p.a", "semantic_model", "compiled"),
-        Edge("source.p.raw.o", "model.p.m", "source", "compiled"),
+        Edge("source.p.raw.o", "model.p.m", "source", "compiled", broken=True),
     ]
 
 
@@ -98,8 +106,8 @@ def test_a_chain_of_any_depth_is_no_circle_and_no_recursion() -> None:
 def test_real_manifest_loses_no_edge(path: Path) -> None:
     raw = json.loads(path.read_bytes())
     expected = set()
-    for section in ("nodes", "metrics", "semantic_models", "exposures", "saved_queries"):
+    for section in ("nodes", "metrics", "semantic_models", "exposures", "saved_queries", "unit_tests"):
         for unique_id, reader in raw.get(section, {}).items():
-            if section != "nodes" or reader["resource_type"] in ("model", "seed", "snapshot"):
+            if section != "nodes" or reader["resource_type"] in ("model", "seed", "snapshot", "test"):
                 expected |= {(p, unique_id) for p in (reader.get("depends_on") or {}).get("nodes") or ()}
     assert {(edge.from_node, edge.to_node) for edge in edges(read_manifest(path))} == expected

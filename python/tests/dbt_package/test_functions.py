@@ -241,6 +241,11 @@ def test_every_resolver_is_documented_column_by_column(collected: Project) -> No
         "definition_changes_of": "('x')",
         "definition_timeline_at": "(null)",
         "explain_on": "('x', '2024-01-01')",
+        "lineage_upstream": "('x')",
+        "lineage_downstream": "('x')",
+        "lineage_path": "('x', 'y')",
+        "lineage_impact": "('x')",
+        "source_freshness_on": "('x')",
     }
     nodes = [
         node

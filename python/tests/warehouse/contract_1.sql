@@ -103,6 +103,8 @@ create table attest.lineage_edges (
   to_node varchar,
   kind varchar,
   strength varchar,
+  broken boolean,
+  collector varchar,
   stated boolean,
   asserted_at timestamptz,
   generated_at timestamptz,

@@ -1,0 +1,79 @@
+{#- The CTEs from `question`, `request`, `asking` and `present_policies` to `withheld`: the nodes of the lineage graph that
+    the requester may not see, by today's permissions, and whether they may know of them. A node may be seen if any
+    definition that was ever recorded of it may. What has none (tests, saved queries) may be seen if all that it was ever
+    said to read may; what reads nothing, such as an end that nothing contains, is only a name in what reads it.
+
+    As with edges, only of definitions that more than the first collection speaks of the rows are folded. -#}
+{% macro node_access_ctes() %}
+-- the groups and policies in `permissions` that let the requester in, and those that hide
+doors as materialized (
+  select
+    present_policies.project_name,
+    list_concat(
+      list_filter(request.groups, lambda name: present_policies.groups_of[name] is null),
+      list_filter(map_keys(present_policies.groups_of), lambda name:
+        list_has_any(present_policies.groups_of[name], request.groups))) as open_to,
+    present_policies.hidden_policies
+  from present_policies
+  join question on question.environment = present_policies.environment
+  cross join request
+),
+said_again as materialized (
+  select distinct assertion.evidence_id
+  from {{ attest.evidence('assertions') }} as assertion
+  join asking on asking.environment = assertion.environment
+  where not (assertion.stated and coalesce(assertion.collection_id = asking.first_collection.id
+    and assertion.generated_at = asking.first_collection.generated_at, false))
+),
+-- of definitions with several rows each node that they ever stood on, with what was stated last
+last_said as (
+  select
+    unnest(list_distinct(list(coalesce(assertion.node_id, assertion.evidence_id)))) as node_id,
+    arg_max({permissions: assertion.permissions, project_name: assertion.project_name},
+      {a: assertion.asserted_at, g: assertion.generated_at, f: assertion.artifact_id, i: assertion.ingested_at})
+      filter (assertion.stated and {{ attest.assertion_counts() }}) as last
+  from {{ attest.evidence('assertions') }} as assertion
+  join asking on asking.environment = assertion.environment
+  where assertion.evidence_id in (select said_again.evidence_id from said_again)
+  group by assertion.entity_id, assertion.evidence_id
+),
+rights as materialized (
+  select
+    stands.node_id,
+    coalesce(list_has_any(stands.permissions, doors.open_to), false) as visible,
+    coalesce(list_has_any(stands.permissions, doors.hidden_policies), true) as hidden
+  from (
+    select coalesce(assertion.node_id, assertion.evidence_id) as node_id, assertion.project_name,
+      if({{ attest.assertion_counts() }}, assertion.permissions, null) as permissions
+    from {{ attest.evidence('assertions') }} as assertion
+    join asking on asking.environment = assertion.environment
+    where assertion.evidence_id not in (select said_again.evidence_id from said_again)
+    union all
+    select last_said.node_id, last_said.last.project_name, last_said.last.permissions from last_said
+  ) as stands
+  left join doors on doors.project_name = stands.project_name
+),
+barred as (
+  select rights.node_id, bool_or(not rights.hidden) as disclosed
+  from rights
+  where not rights.visible
+  group by rights.node_id
+  having rights.node_id not in (select rights.node_id from rights where rights.visible)
+),
+withheld as materialized (
+  select barred.node_id, barred.disclosed from barred
+  union
+  select edge.to_node, barred.disclosed
+  from barred
+  join {{ attest.evidence('lineage_edges') }} as edge on edge.from_node = barred.node_id
+  join asking on asking.environment = edge.environment
+  where edge.stated and edge.to_node not in (select rights.node_id from rights)
+)
+{% endmacro %}
+
+{#- A copy in another project's manifest counts only until its own project is collected; what only such copies state is
+    withheld. -#}
+{% macro assertion_counts() -%}
+  (assertion.package_name is not distinct from assertion.project_name
+    or not list_contains(asking.projects, assertion.package_name))
+{%- endmacro %}
