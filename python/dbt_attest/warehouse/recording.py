@@ -120,7 +120,11 @@ def _record(
         "project_file_id": collection.project_file.artifact_id if collection.project_file else None,
         "artifact_ids": artifact_ids,
         "files_id": collection.files_id,
-        "known_until": max(definitions.known_until or generated_at, generated_at),
+        "known_until": max(
+            definitions.known_until or generated_at,
+            generated_at,
+            *(artifact.generated_at for artifact in collection.side_files),
+        ),
         "max_age": _seconds(collection.max_age),
         "max_unverified": _seconds(collection.max_unverified),
         "removals_allowed": collection.removals_allowed,

@@ -13,7 +13,9 @@ from openlineage.client.facet_v2 import parent_run
 from openlineage.client.serde import Serde
 
 from dbt_attest import Requester, open
+from dbt_attest.resolution.bundle import bundle
 from dbt_attest.resolution.openlineage import FACET, events
+from dbt_attest.resolution.reproduction import reproduce
 
 AT = "2025-01-10T09:00:00Z"
 INVOCATION = "0d8a4a52-6a0e-4c54-9c3f-6f2f3f8f3f1d"
@@ -154,6 +156,23 @@ def test_what_may_not_be_seen_is_in_no_event(run, attest):
     assert {one["job"]["name"] for one in lines} == {"model.shop.orders", "model.shop.late"}
     # named by its unique_id, since no run told its relation
     assert [one["name"] for one in lines[0]["inputs"]] == ["model.shop.base"]
+
+
+def test_a_bundle_of_what_ran_is_the_same_again(run, attest):
+    """The run's results are younger than the manifest, and the state of knowledge holds both."""
+    results = run.folder / "target" / "run_results.json"
+    results.write_text(
+        results.read_text("utf-8").replace(f'"{AT}"', '"2025-01-10T09:01:00Z"', 1), encoding="utf-8"
+    )
+    _build(run, attest)
+    asked = open(run.warehouse)
+    made = bundle(asked, "model.orders", on="2025-01-10", requester=Requester())
+    assert made["clocks"]["known_at"] == "2025-01-10T09:01:00+00:00"
+    assert {(one["from_node"], one["to_node"], one["strength"]) for one in made["lineage"]} == {
+        ("model.shop.base", "model.shop.orders", "observed"),
+        (None, "model.shop.orders", None),
+    }
+    assert reproduce(asked, json.loads(json.dumps(made)), Requester()).identical
 
 
 def test_nothing_ran(world, attest, tmp_path):
