@@ -87,7 +87,7 @@ impact as materialized (
   from standing_on
   where standing_on.governs
   union by name
-  select 'answer', 'recorded', standing_on.node_id, standing_on.entity_type as kind, standing_on.entity_id,
+  select 'answer' as outcome, 'recorded' as reason, standing_on.node_id, standing_on.entity_type as kind, standing_on.entity_id,
     any_value(standing_on.title) as title, false as governed, max(standing_on.owner) as owner
   from standing_on
   where standing_on.entity_type in ('exposure', 'metric_definition')

@@ -172,7 +172,7 @@ def test_no_explanation_in_a_bundle(collected, attest):
 
 
 @settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     database=None,

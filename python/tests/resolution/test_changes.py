@@ -20,7 +20,7 @@ V2 = V1 | {"evidence_id": "v2", "effective_from": "2024-07-01", "supersedes": ["
 JANUARY, FEBRUARY, MARCH = (f"2025-0{month}-10T09:00:00Z" for month in (1, 2, 3))
 
 worlds = settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     database=None,

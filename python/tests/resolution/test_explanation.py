@@ -20,7 +20,7 @@ AT = "2025-01-10T09:00:00Z"
 
 
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     database=None,
