@@ -28,7 +28,7 @@ def test_it_answers_as_join_definition_for_any_requester_scope_and_state_of_know
     join = "attest.join_timeline('grid', 'exported', 'day', entity_column='entity_id')"
     joined = compile_sql(f"{{{{ {join} }}}}", "attest", "prod", {})
 
-    worlds = side_by_side(draw_worlds(20, 20))
+    worlds = side_by_side(draw_worlds(20, 10))
     recorded = Recorded(
         tmp_path / "recorded", empty_warehouse, [one for drawn in worlds for one in drawn.arrivals]
     )
