@@ -40,7 +40,8 @@ ASKED = f"from attest.definition_on($entity, $day, groups := ['{GROUP}'])"
 MANY = f"select * from {{{{ attest.join_definition('lookups', 'day', entity_column='entity', groups=['{GROUP}']) }}}}"
 _LOOKUPS = """
 create temp table lookups as
-select format('metric.measure_{:06}', n * 7919 % $entities) as entity, date '2022-01-01' + n * 31 % 1800 as day
+select format('metric.measure_{:06}', n * 7919 % $entities) as entity,
+  date '2022-01-01' + (n * 31 % 1800)::integer as day
 from range($lookups) as lookups(n)
 """
 

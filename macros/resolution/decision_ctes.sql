@@ -32,12 +32,12 @@ seen as (
     -- an end set by what the requester may not see stays, but is not explained
     list_filter(stretches.first_ends, lambda ending: ending.ended_by is null or request.steward
       or list_has_any(ending.ended_by_groups, request.groups))[1] as end_seen,
-    {evidence_id: stretches.evidence_id, scope: stretches.scope,
+    if(covers and applies, {evidence_id: stretches.evidence_id, scope: stretches.scope,
       visible: request.steward or list_has_any(stretches.groups, request.groups),
       withheld: not (request.steward or list_has_any(stretches.groups, request.groups)) and not stretches.hidden,
       in_cycle: stretches.in_cycle, removed: stretches.removed_on is not null,
       needs_scope: coalesce(list_bool_or(list_transform(map_entries(stretches.scope),
-        lambda key: request.scope[key.key] is null)), false)} as party,
+        lambda key: request.scope[key.key] is null)), false)}, null) as party,
     request.name
   from moments
   join stretches on stretches.ask_id = moments.ask_id
@@ -48,7 +48,7 @@ weighed as (
   select
     seen.ask_id,
     seen.day,
-    list(seen.party order by seen.evidence_id) filter (seen.covers and seen.applies) as covering,
+    list(seen.party order by seen.evidence_id) filter (seen.party is not null) as covering,
     bool_or(seen.visible) as any_visible,
     bool_or(seen.removed_on is null) as any_stated,
     bool_or(seen.visible and seen.approved and seen.authoritative and seen.applies) as any_candidate,
