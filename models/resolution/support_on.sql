@@ -83,7 +83,9 @@ in_force_then as (
 -- whether the requester may see any definition of the node, in force or not
 node_access as (
   select recorded.node_id, bool_or(list_has_any(recorded.groups, request.groups)) as visible
-  from recorded cross join request
+  from recorded
+  join question on question.environment = recorded.environment
+  cross join request
   where recorded.node_id is not null
   group by recorded.node_id
 ),

@@ -19,7 +19,7 @@ _VERBS = {
     "status": "What the warehouse holds, and whether something needs a person.",
     "resolve": "Which definition was in force, who says so, and may you see it?",
     "timeline": "What was in force over time, or what was asserted when.",
-    "export": "The answers of all days as a file, for engines without the resolvers.",
+    "export": "The answers of all days as a file, or a warehouse for some groups.",
     "verify": "Whether the warehouse is what its archive says.",
 }
 
