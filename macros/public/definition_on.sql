@@ -20,17 +20,28 @@
 with recursive
 {{ attest.question_ctes(entity, on_date, on_date, known_at, groups, scope, environment) }},
 {{ attest.knowledge_ctes() }},
-{{ attest.answer_ctes() }}
-select result.* exclude (to_date, segments) rename (from_date as on_date) from result
+{{ attest.answer_ctes() }},
+{{ attest.nodes_seen_cte() }}
+select result.* exclude (to_date, segments) rename (from_date as on_date) replace ({{ attest.nodes_shown() }})
+from result cross join nodes_seen
 {% endmacro %}
 
 {% macro definition_between_sql(entity, from_date, to_date, known_at, groups, scope, environment) %}
 with recursive
 {{ attest.question_ctes(entity, from_date, to_date, known_at, groups, scope, environment) }},
 {{ attest.knowledge_ctes() }},
-{{ attest.answer_ctes() }}
-select result.* from result
+{{ attest.answer_ctes() }},
+{{ attest.nodes_seen_cte() }}
+select result.* replace ({{ attest.nodes_shown() }})
+from result cross join nodes_seen
 {% endmacro %}
+
+{#- The models and sources of `result` of which the requester may see some definition; the others are told by `support_on`,
+    without their names. -#}
+{% macro nodes_shown() -%}
+  list_filter(result.models, lambda node: list_contains(nodes_seen.node_ids, node)) as models,
+  list_filter(result.sources, lambda node: list_contains(nodes_seen.node_ids, node)) as sources
+{%- endmacro %}
 
 {#- Refuses an engine that the resolvers do not run on, only where a macro is used and only when it is executed. -#}
 {% macro require_duckdb(name) %}

@@ -1,19 +1,36 @@
 {#- The CTEs from `question` and `stretches` to `result`, exactly one row: the answer day by day, adjacent days of equal
     outcome, reason and evidence merged. -#}
 {% macro answer_ctes() %}
+collected as (
+  select
+    count(*) > 0 as anything,
+    max(collection.known_until) as known_until,
+    max(collection.generated_at) as collected_at,
+    max({generated_at: collection.generated_at, ingested_at: collection.ingested_at, max_age: collection.max_age,
+      max_unverified: collection.max_unverified, policy_version: collection.project_file_id}) as latest
+  from {{ attest.evidence('collections') }} as collection
+  join question on question.environment = collection.environment
+),
 days as (
   select question.from_day as day from question
   union
   select bound.day
   from (
     select unnest(list_concat(
-      [stretches.valid_from, stretches.valid_to],
+      [stretches.valid_from, stretches.valid_to, stretches.certified_until + 1],
       list_transform(stretches.aliases, lambda alias: alias.effective_from),
       list_transform(stretches.aliases, lambda alias: alias.effective_to + 1))) as day
     from stretches
   ) as bound
   cross join question
   where bound.day > question.from_day and bound.day <= question.to_day
+  union
+  select unverified.day
+  from (
+    select cast(stretches.last_verified + collected.latest.max_unverified as date) + 1 as day from stretches cross join collected
+  ) as unverified
+  cross join question
+  where unverified.day > question.from_day and unverified.day <= question.to_day
 ),
 moments as (
   select asks.ask_id, days.day from asks cross join days
@@ -40,16 +57,6 @@ meanings as (
     list_transform(list_filter(bearers.all_bearers, lambda bearer: bearer.bearing = bearers.best), lambda bearer: {
       entity: bearer.entity, evidence_id: cast(null as varchar), scope: cast(map {} as map(varchar, varchar))}) as candidates
   from bearers
-),
-collected as (
-  select
-    count(*) > 0 as anything,
-    max(collection.known_until) as known_until,
-    max(collection.generated_at) as collected_at,
-    max({generated_at: collection.generated_at, ingested_at: collection.ingested_at, max_age: collection.max_age,
-      max_unverified: collection.max_unverified, policy_version: collection.project_file_id}) as latest
-  from {{ attest.evidence('collections') }} as collection
-  join question on question.environment = collection.environment
 ),
 answers as (
   select

@@ -80,7 +80,9 @@ asks as (
 ),
 {{ attest.related_ctes(attest.evidence('assertions')) }},
 entities as (
-  select distinct related.entity_id from related
+  select related.entity_id from related
+  union
+  {{ attest.entities_of_nodes(named) }}
 ),
 {{ attest.recorded_ctes('entities', policies) }},
 {{ attest.stretch_ctes() }}
@@ -122,5 +124,24 @@ links_across as (
     where later.forward and not earlier.forward
   ) as link
   where link.by_entity <> link.of_entity
+)
+{% endmacro %}
+
+{#- The entities of the nodes that any definition of the entities of a CTE names: who may see these decides which are shown. -#}
+{% macro entities_of_nodes(named) %}
+  select assertion.entity_id
+  from {{ attest.evidence('assertions') }} as assertion
+  where assertion.node_id in (
+    select unnest(list_concat(coalesce(naming.models, []), coalesce(naming.sources, [])))
+    from {{ attest.evidence('assertions') }} as naming
+    where naming.entity_id in (select {{ named }}.entity_id from {{ named }}))
+{%- endmacro %}
+
+{#- The CTE `nodes_seen`, one row: the nodes in `recorded` of which the requester may see some definition. -#}
+{% macro nodes_seen_cte() %}
+nodes_seen as (
+  select coalesce(list(distinct recorded.node_id), []) as node_ids
+  from recorded
+  join question on question.environment = recorded.environment and list_has_any(recorded.groups, question.groups)
 )
 {% endmacro %}

@@ -25,8 +25,13 @@ select
   definition.grain,
   definition.title,
   definition.definition,
+  {% if for_stewards -%}
   definition.models,
   definition.sources,
+  {% else -%}
+  list_filter(definition.models, lambda node: list_contains(nodes_seen.node_ids, node)) as models,
+  list_filter(definition.sources, lambda node: list_contains(nodes_seen.node_ids, node)) as sources,
+  {% endif -%}
   definition.node_id,
   definition.file,
   {% if for_stewards -%}
@@ -47,6 +52,9 @@ join {{ attest.recorded_assertions() }} as definition
   on definition.environment = asks.environment and definition.entity_id = asks.entity_id
     and definition.evidence_id = stretches.evidence_id and definition.known_from = stretches.known_from
     and definition.known_until is distinct from definition.known_from
+{%- if not for_stewards %}
+cross join nodes_seen
+{%- endif %}
 where stretches.standing and stretches.valid_from < coalesce(stretches.valid_to, date 'infinity')
   and (request.steward or list_has_any(stretches.groups, request.groups))
 {% endmacro %}

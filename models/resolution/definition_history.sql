@@ -26,6 +26,8 @@ involved as (
   select assertion.entity_id
   from {{ attest.evidence('assertions') }} as assertion
   where assertion.evidence_id in (select named_there.evidence_id from named_there)
+  union
+  {{ attest.entities_of_nodes('asked') }}
 ),
 {{ attest.recorded_ctes('involved') }},
 visible as (
@@ -34,7 +36,8 @@ visible as (
   join asked on asked.in_environment = recorded.environment and list_has_any(recorded.groups, asked.in_groups)
 ),
 may_be_named as (
-  select coalesce(list(distinct visible.evidence_id), []) as evidence_ids from visible
+  select coalesce(list(distinct visible.evidence_id), []) as evidence_ids, coalesce(list(distinct visible.node_id), []) as node_ids
+  from visible
 ),
 -- of one file, whatever it was read beside, a definition has one logic
 logic as (
@@ -102,8 +105,10 @@ attributes as (
       {attribute: 'superseded_by', value: array_to_string(list_filter(states.superseded_by, lambda link:
         list_contains(may_be_named.evidence_ids, link)), ', ')},
       {attribute: 'describes', value: if(list_contains(may_be_named.evidence_ids, states.describes), states.describes, null)},
-      {attribute: 'models', value: array_to_string(states.models, ', ')},
-      {attribute: 'sources', value: array_to_string(states.sources, ', ')},
+      {attribute: 'models', value: array_to_string(list_filter(states.models, lambda node:
+        list_contains(may_be_named.node_ids, node)), ', ')},
+      {attribute: 'sources', value: array_to_string(list_filter(states.sources, lambda node:
+        list_contains(may_be_named.node_ids, node)), ', ')},
       {attribute: 'aliases', value: array_to_string(list_transform(states.aliases, lambda alias:
         concat_ws(' ', alias.alias, '(' || alias.language || ')', 'from ' || alias.effective_from, 'to ' || alias.effective_to)),
         ', ')},

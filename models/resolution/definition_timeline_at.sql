@@ -11,5 +11,9 @@ asks as (
   join question on question.environment = entity.environment
 ),
 {{ attest.related_ctes(attest.recorded_assertions()) }},
-{{ attest.stretch_ctes(attest.recorded_assertions()) }}
+{{ attest.stretch_ctes(attest.recorded_assertions()) }},
+recorded as (
+  select assertion.* from {{ attest.recorded_assertions() }} as assertion
+),
+{{ attest.nodes_seen_cte() }}
 {{ attest.timeline_select(for_stewards=false) }}

@@ -27,7 +27,8 @@ nameable as (
       when not known.was_governing then if(known.status = 'void', 'void', 'no_authority')
     end as link_flaw
   from known
-  join meant on meant.ask_id = known.ask_id
+  -- of an entity of which nothing may be seen, nothing is told, what bears on it included
+  join meant on meant.ask_id = known.ask_id and meant.visible
   cross join request
   where list_has_any(known.groups, request.groups)
 ),

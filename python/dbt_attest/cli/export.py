@@ -16,16 +16,23 @@ _EVENTS = "openlineage"
 
 
 @click.command("export")
-@click.argument("out", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("out", required=False, type=click.Path(path_type=Path))
 @request_options
+@click.option(
+    "--for-groups",
+    help="A new warehouse instead, OUT.duckdb, with only what these groups, with commas, may see.",
+)
 @click.option(
     "--format",
     "output",
     type=click.Choice([*_FORMATS, _EVENTS]),
-    help="What to write.  [default: by the ending of OUT, csv without OUT]",
+    help="What to write.  [default: by the ending of OUT, csv without OUT; a DuckDB file with --for-groups]",
 )
+@click.pass_context
 def command(
+    context: click.Context,
     out: Path | None,
+    for_groups: str | None,
     known_at: str | None,
     groups: str,
     scope: tuple[str, ...],
@@ -45,12 +52,25 @@ def command(
     known of but not seen is a `deny` with its days and nothing else. The file follows no later change of
     definitions or permissions: export it again.
 
+    With --for-groups, a warehouse to hand to these groups: every question about it, --groups being theirs, has the
+    answer that this warehouse gives them. Of what they may not see it has neither ids nor words, only masks where
+    that decides: entity, scope, days and recorded time, `denied` or `uncovered`. With --format parquet, OUT is a
+    folder of the evidence tables. DuckDB guards no rows: whoever can open a file can read all of it, whatever
+    --groups they name. So hand out this one, to members of all these groups alone, and keep the full warehouse for
+    its stewards. It is of one environment, as permissions are today: export it again when they change.
+
     With --format openlineage, the OpenLineage events of each project's last recorded run instead, one JSON object
     a line, each output with the definition that governed it on the day it was built.
     """
     from dbt_attest.resolution import Requester, Warehouse
     from dbt_attest.resolution.timeline_file import Written, write_timeline
 
+    if for_groups is not None:
+        return _new_warehouse(
+            context, out, groups_of(for_groups), place(warehouse, environment), schema, output
+        )
+    if out is not None and out.is_dir():
+        raise InputError(f"{out}: expected a file to write to, found a folder; name a file.")
     file_format = output or (out.suffix[1:] if out else "csv")
     path, environment = place(warehouse, environment)
     asked = Warehouse(path, schema=schema, environment=environment)
@@ -84,4 +104,36 @@ def command(
         raise InputError(f"{out}: expected an existing folder around it; create the folder first.")
     written = write(out)
     click.echo(f"{out}: {written.rows} rows of {written.entities} entities", err=True)
+    return 0
+
+
+def _new_warehouse(
+    context: click.Context,
+    out: Path | None,
+    groups: list[str],
+    asked: tuple[Path, str | None],
+    schema: str | None,
+    output: str | None,
+) -> int:
+    from dbt_attest.resolution import Warehouse
+    from dbt_attest.warehouse.exporting import export_for_groups
+
+    for name in ("groups", "known_at", "scope"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(
+                f"{option}: expected none with --for-groups; it is asked of the new warehouse."
+            )
+    if output not in (None, "parquet"):
+        raise click.UsageError(f"--format {output}: expected parquet or none with --for-groups.")
+    if out is None:
+        raise click.UsageError("--for-groups: expected a file to write to, found none; name OUT.duckdb.")
+    if output is None and out.suffix != ".duckdb":
+        raise InputError(f"{out}: expected a file name that ends in .duckdb, found {out.name}; rename it.")
+    path, environment = asked
+    evidence, here = Warehouse(path, schema=schema, environment=environment).asked_place()
+    made = export_for_groups(path, evidence, here, groups, out, as_folder=output == "parquet")
+    click.echo(
+        f"{out}: {made.definitions} definitions of {made.entities} entities, {made.masks} masks", err=True
+    )
     return 0

@@ -20,7 +20,7 @@ _VERBS = {
     "resolve": "Which definition was in force, who says so, and may you see it?",
     "timeline": "What was in force over time, or what was asserted when.",
     "lineage": "What a node stands on, and what stands on it.",
-    "export": "The answers of all days as a file, for engines without the resolvers.",
+    "export": "The answers of all days as a file, or a warehouse for some groups.",
     "verify": "Whether the warehouse is what its archive says.",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -262,6 +263,21 @@ def _apart(prefix: str, drawn: Drawn) -> Drawn:
     )
 
 
+def restricted(drawn: Drawn, chance: random.Random) -> Drawn:
+    """The same world, in which more than half of the definitions are not for everyone."""
+    usual = [("everyone",)] * 3 + [("readers",)] * 2 + [("finance",), ("board",), ("board",), (), ("team",)]
+    chosen: dict[str, tuple[str, ...]] = {}
+
+    def permitted(said: Statement) -> Statement:
+        if said.evidence_id not in chosen or chance.random() < 0.15:
+            chosen[said.evidence_id] = chance.choice(usual)
+        return replace(said, permissions=chosen[said.evidence_id])
+
+    return Drawn.of(
+        replace(one, statements=tuple(permitted(said) for said in one.statements)) for one in drawn.arrivals
+    )
+
+
 # Recording
 
 
@@ -374,6 +390,17 @@ class Recorded:
             self.close()
             raise
 
+    @classmethod
+    def of(cls, path: Path) -> Recorded:
+        """The warehouse in a file, to be asked."""
+        opened = cls.__new__(cls)
+        opened.connection = connect(path, read_only=True)
+        return opened
+
+    def copy_to(self, path: Path) -> None:
+        """The same in a file that others can open."""
+        self.connection.execute(f"attach '{path}' as kept; copy from database evidence to kept; detach kept")
+
     def _record(self, folder: Path, arrival: Collection) -> None:
         """What `attest build` does, without the copy of the file that keeps readers from waiting."""
         manifest, project_file = folder / "manifest.json", folder / "attest.yml"
@@ -415,6 +442,29 @@ class Recorded:
 
     def close(self) -> None:
         self.connection.close()
+
+    def everything_on(self, name: str, day: date, **asked: Any) -> dict[str, list[dict[str, Any]]]:
+        """What every function says of a name: of a day, of all days, and of how it came to that."""
+        questions = {
+            "definition_on": ("$name, $day", _NAMED),
+            "definition_between": ("$name, date '2024-02-01', date '2024-05-01'", _NAMED),
+            "explain_on": ("$name, $day", _NAMED),
+            "support_on": ("$name, $day", _NAMED),
+            "definition_changes_of": ("$name", _NAMED),
+            "definition_history": (
+                "$name",
+                "known_at := $known_at, groups := $groups, environment := $environment",
+            ),
+            "names_like": ("$name", "groups := $groups, environment := $environment"),
+        }
+        values = {"name": name, "day": day, **asked}
+        return {
+            function: self.rows(
+                f"from attest.{function}({places}, {named})",
+                **{key: value for key, value in values.items() if f"${key}" in places + named},
+            )
+            for function, (places, named) in questions.items()
+        }
 
 
 _NAMED = "known_at := $known_at, groups := $groups, scope := $scope, environment := $environment"
