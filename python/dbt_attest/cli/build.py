@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dbt_attest.cli.options import environment_option, format_option, required_project_dir, warehouse_option
+from dbt_attest.cli.terminal import as_json, safe
 
 if TYPE_CHECKING:
     from dbt_attest.warehouse.building import Built
@@ -159,7 +159,7 @@ def _show_past(
     if output == "json":
         values = {"warehouse": str(destination.path), "schema": destination.schema} | counts | vars(done)
         values["skipped"] = [vars(one) for one in done.skipped]
-        click.echo(json.dumps(values, indent=2, ensure_ascii=False))
+        click.echo(as_json(values))
         return 1 if done.skipped or done.held else 0
     click.echo(f"{destination.path}, schema {destination.schema}")
     for line in lines:
@@ -174,7 +174,7 @@ def _show_past(
     if done.held:
         click.echo(_HELD.format(count=done.held))
     for sentence in _skipped(done.skipped):
-        click.echo(f"attest: {sentence}", err=True)
+        click.echo(f"attest: {safe(sentence)}", err=True)
     return 1 if done.skipped or done.held else 0
 
 
@@ -194,10 +194,12 @@ def _skipped(skipped: list[Skipped]) -> list[str]:
 def _show(built: Built, output: str) -> None:
     if output == "json":
         values = vars(built) | {"warehouse": str(built.warehouse), "recorded": vars(built.recorded)}
-        click.echo(json.dumps(values, indent=2))
+        click.echo(as_json(values))
         return
     recorded = built.recorded
-    click.echo(f"{built.project_name} ({built.environment}) → {built.warehouse}, schema {built.schema}")
+    click.echo(
+        f"{safe(built.project_name)} ({safe(built.environment)}) → {built.warehouse}, schema {built.schema}"
+    )
     if built.definitions is not None:
         click.echo(
             f"  read      {built.definitions} definitions of {built.entities} entities: "
@@ -213,7 +215,7 @@ def _show(built: Built, output: str) -> None:
     if recorded.held:
         click.echo(_HELD.format(count=recorded.held))
     for finding in built.findings[:20]:
-        click.echo(f"  finding   {finding}")
+        click.echo(f"  finding   {safe(str(finding))}")
     if len(built.findings) > 20:
         click.echo(f"  finding   and {len(built.findings) - 20} more, all in the table reader_findings")
     if built.annotated == 0:

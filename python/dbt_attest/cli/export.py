@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
 import click
 
 from dbt_attest.cli.options import groups_of, place, request_options, scope_of
+from dbt_attest.cli.terminal import as_json
 from dbt_attest.errors import InputError
 
 _FORMATS = ("csv", "parquet", "json")
@@ -80,7 +80,7 @@ def command(
         from dbt_attest.resolution.openlineage import events
 
         found = events(asked, known_at=known_at, requester=requester, scope=scope_of(scope))
-        text = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in found)
+        text = "".join(as_json(event, indent=None) + "\n" for event in found)
         out.write_text(text, encoding="utf-8") if out else click.echo(text, nl=False)
         return 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from dbt_attest.cli.options import format_option, groups_of, required_project_dir, warehouse_option
+from dbt_attest.cli.terminal import as_json
 from dbt_attest.errors import InputError
 
 _CHOICES = """\
@@ -47,10 +48,8 @@ def command(permissions: str | None, warehouse: Path | None, output: str) -> Non
         raise InputError(f"{path}: expected a folder that can be written, found {error.strerror}.") from None
     packages = add_package(project)
     if output == "json":
-        import json
-
         values = {"project_file": str(path), "permissions": groups}
-        click.echo(json.dumps(values | packages.as_json(), indent=2))
+        click.echo(as_json(values | packages.as_json()))
         return
     click.echo(f"Wrote {path.name}: what names no groups of its own, {_seen_by(groups)} may see.")
     click.echo(packages.sentence)

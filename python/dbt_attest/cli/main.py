@@ -11,7 +11,11 @@ from importlib import import_module
 import click
 
 from dbt_attest import __version__
+from dbt_attest.cli.terminal import safe
 from dbt_attest.errors import AttestError
+
+# lists of problems, and what dbt says
+_OF_SENTENCES = "\n\t"
 
 _VERBS = {
     "init": "Write attest.yml and the packages.yml entry.",
@@ -58,7 +62,8 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except AttestError as error:
-        click.echo(f"attest: {error}", err=True)
+        # it may quote a file
+        click.echo(f"attest: {safe(str(error), keep=_OF_SENTENCES)}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # the reader of our output went away, as in `attest status | head -1`

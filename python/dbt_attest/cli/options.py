@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from dbt_attest.cli.terminal import as_json, safe
 from dbt_attest.errors import InputError
 
 if TYPE_CHECKING:
@@ -174,9 +175,7 @@ def show(
 ) -> int:
     """Print what a question gave and give the exit code of its resolution, as `exit_code_of` does."""
     if output == "json":
-        import json
-
-        click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
+        click.echo(as_json(found.as_json()))
     else:
         click.echo(as_text(found))
     return exit_code_of(resolution.asked, resolution.reason, asked, requester)
@@ -187,6 +186,12 @@ def exit_code_of(name: str, reason: str, asked: Warehouse, requester: Requester)
     if reason != "unknown_entity":
         return 0
     near = asked.near_names(name, requester=requester)
-    advice = f"did you mean {' or '.join(near)}?" if near else "`attest status` tells what was collected."
-    click.echo(f"attest: expected an entity that you may see, found none named {name}; {advice}", err=True)
+    advice = (
+        f"did you mean {' or '.join(map(safe, near))}?"
+        if near
+        else "`attest status` tells what was collected."
+    )
+    click.echo(
+        f"attest: expected an entity that you may see, found none named {safe(name)}; {advice}", err=True
+    )
     return 2

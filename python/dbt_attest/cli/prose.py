@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from dbt_attest.cli.terminal import safe
 from dbt_attest.resolution.result import Resolution
 
 _WIDTH = 92
@@ -105,7 +105,7 @@ def _answer(found: Resolution) -> list[str]:
     basis = f" by {safe(found.date_basis)}" if found.date_basis else ""
     assumed = " (today, since no day was asked)" if found.assumed_today else ""
     lines = textwrap.wrap(
-        f"{subject(found)} {_when(found)}{assumed}: {found.evidence_id}, "
+        f"{subject(found)} {_when(found)}{assumed}: {safe(found.evidence_id or '')}, "
         f"version {safe(found.version or '1')}, {interval}{basis}.",
         _WIDTH,
     )
@@ -129,10 +129,10 @@ def _before_and_after(found: Resolution) -> str:
     for neighbour in found.neighbours:
         if found.valid_from and neighbour["valid_from"] < found.valid_from:
             said.append(f"Before it, {_interval(neighbour['valid_from'], neighbour['valid_to'])}: "
-                        f"{neighbour['evidence_id']}.")  # fmt: skip
+                        f"{safe(neighbour['evidence_id'])}.")  # fmt: skip
         elif neighbour["evidence_id"] != found.evidence_id:
             said.append(f"After it, {_interval(neighbour['valid_from'], neighbour['valid_to'])}: "
-                        f"{neighbour['evidence_id']}.")  # fmt: skip
+                        f"{safe(neighbour['evidence_id'])}.")  # fmt: skip
     return " ".join(said)
 
 
@@ -227,11 +227,3 @@ def _indented(text: str) -> list[str]:
     for paragraph in safe(text, keep="\n").splitlines():
         lines += textwrap.wrap(paragraph, _WIDTH, initial_indent="  ", subsequent_indent="  ") or [""]
     return lines
-
-
-def safe(text: str, keep: str = "") -> str:
-    """Text for a terminal: control and invisible formatting characters are shown, never obeyed."""
-    return "".join(
-        char if char in keep or unicodedata.category(char) not in ("Cc", "Cf") else f"\\u{ord(char):04x}"
-        for char in text
-    )

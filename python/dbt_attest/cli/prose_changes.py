@@ -7,7 +7,8 @@ from datetime import date
 from itertools import groupby
 from typing import Any
 
-from dbt_attest.cli.prose import bounds, instant, reason, safe, subject
+from dbt_attest.cli.prose import bounds, instant, reason, subject
+from dbt_attest.cli.terminal import safe
 from dbt_attest.resolution.changes import AnswerChange, Changes
 from dbt_attest.resolution.differences import Differences
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import groupby
 
-from dbt_attest.cli.prose import instant, safe
+from dbt_attest.cli.prose import instant
+from dbt_attest.cli.terminal import safe
 from dbt_attest.resolution.result import Step
 
 _WIDTH = 92

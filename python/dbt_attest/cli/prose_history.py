@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from itertools import groupby
 
-from dbt_attest.cli.prose import instant, reason, safe, subject
+from dbt_attest.cli.prose import instant, reason, subject
+from dbt_attest.cli.terminal import safe
 from dbt_attest.resolution.history import Change, History
 
 _WIDTH = 92

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import date, timedelta
 
-from dbt_attest.cli.prose import instant, safe
+from dbt_attest.cli.prose import instant
+from dbt_attest.cli.terminal import safe
 from dbt_attest.resolution.lineage import Affected, Edge, Impact, Lineage
 
 _REASONS = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from dbt_attest.cli.prose import instant, safe
+from dbt_attest.cli.prose import instant
+from dbt_attest.cli.terminal import safe
 from dbt_attest.resolution.result import Support
 
 _WARNINGS = {
@@ -29,7 +30,7 @@ def _thing(one: Support) -> str:
     if one.outcome == "deny":
         return f"{one.kind:<9} something that these groups may not see"
     name = safe(one.node_id or one.entity_id or "")
-    evidence = f"  {one.evidence_id}" if one.evidence_id else "  (no definition in force)"
+    evidence = f"  {safe(one.evidence_id)}" if one.evidence_id else "  (no definition in force)"
     return f"{one.kind:<9} {name}{evidence}  ({one.strength})"
 
 

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from dbt_attest.cli.prose import safe
+from dbt_attest.cli.terminal import safe
 from dbt_attest.resolution.citations import FAILURES, Verdicts
 from dbt_attest.resolution.reproduction import Reproduction
 from dbt_attest.warehouse.rebuilding import Rebuilt
@@ -25,7 +25,7 @@ def rebuilt(found: Rebuilt) -> str:
         lines.append("  identical  every answer is the same")
     for one in found.differences:
         lines.append(
-            f"  differs    {one.what} ({one.environment}): {one.only_in_warehouse} only in the warehouse, "
+            f"  differs    {safe(one.what)} ({safe(one.environment)}): {one.only_in_warehouse} only in the warehouse, "
             f"{one.only_in_rebuilt} only in the rebuilt one"
         )
         lines += [f"               {example}" for example in one.examples]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dbt_attest.cli.options import exit_code_of, groups_of, place, question_options, scope_of, show
+from dbt_attest.cli.terminal import as_json
 
 
 @click.command("resolve")
@@ -63,12 +64,11 @@ def command(
     if bundle:
         if explain:
             raise click.UsageError("--explain: expected none with --bundle.")
-        import json
 
         from dbt_attest.resolution.bundle import bundle as make_bundle
 
         made = make_bundle(asked, name, **question)
-        click.echo(json.dumps(made, indent=2, ensure_ascii=False))
+        click.echo(as_json(made))
         return exit_code_of(name, made["resolution"]["reason"], asked, requester)
     found = asked.resolve(name, support=support, explain=explain, **question)
     return show(found, found, output, prose, asked, requester)

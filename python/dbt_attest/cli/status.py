@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbt_attest.cli.options import format_option, place, schema_option, warehouse_option
+from dbt_attest.cli.terminal import as_json, safe
 
 if TYPE_CHECKING:
     from dbt_attest.warehouse.state import ProjectState, State
@@ -48,15 +49,13 @@ def command(environment: str | None, warehouse: Path | None, schema: str | None,
     with Warehouse(path, schema=schema).connection() as (connection, in_schema):
         found = state(connection, in_schema, environment)
     if output == "json":
-        import json
-
         values = {
             "warehouse": str(path),
             "resolvers": found.resolvers,
             "needs_a_person": found.needs_a_person,
             "projects": [_as_json(project) for project in found.projects],
         }
-        click.echo(json.dumps(values, indent=2, ensure_ascii=False))
+        click.echo(as_json(values))
     else:
         _print(path, found)
     return 1 if found.needs_a_person else 0
@@ -82,8 +81,8 @@ _COUNTED = {"collections", "stated", "governed", "unclassified", "removed", "hel
 
 def _as_row(project: ProjectState) -> list[Any]:
     return [
-        project.project_name,
-        project.environment,
+        safe(project.project_name),
+        safe(project.environment),
         project.collections,
         _instant(project.collected_at),
         _duration(project.age) + (" (stale)" if project.stale else ""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from dbt_attest.cli.options import (
     schema_option,
     warehouse_option,
 )
+from dbt_attest.cli.terminal import as_json, safe
 
 
 @click.command("verify")
@@ -70,7 +70,7 @@ def command(
         )
         _show(compared.as_json(), rebuilt(compared), output)
         for skipped in compared.skipped:
-            click.echo(f"attest: skipped {skipped.name}: {skipped.reason}", err=True)
+            click.echo(f"attest: skipped {safe(skipped.name)}: {safe(skipped.reason)}", err=True)
         return 0 if compared.identical else 1
     from dbt_attest.resolution.json_forms import ANSWER, BUNDLE, check, read_json
 
@@ -96,4 +96,4 @@ def command(
 
 
 def _show(values: dict[str, Any], text: str, output: str) -> None:
-    click.echo(json.dumps(values, indent=2, ensure_ascii=False) if output == "json" else text)
+    click.echo(as_json(values) if output == "json" else text)
