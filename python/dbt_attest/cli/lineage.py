@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from dbt_attest.cli.options import (
     schema_option,
     warehouse_option,
 )
+from dbt_attest.cli.terminal import as_json
 
 
 @click.command("lineage")
@@ -80,7 +80,7 @@ def command(
             graph = way(asked, name, known_at=known_at, requester=requester)
         told = graph
         text = prose_lineage.mermaid(graph) if output == "mermaid" else prose_lineage.lineage(graph)
-    click.echo(json.dumps(told.as_json(), indent=2, ensure_ascii=False) if output == "json" else text)
+    click.echo(as_json(told.as_json()) if output == "json" else text)
     if told.reason == "unknown_node":
         near = [one for each in (name, to) if each for one in asked.near_names(each, requester=requester)]
         advice = f"did you mean {' or '.join(near)}?" if near else "`attest status` tells what was collected."
