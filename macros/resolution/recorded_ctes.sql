@@ -1,10 +1,11 @@
 {#- The CTEs up to `recorded`: one row per thing that was known of a definition during one stretch of recorded time.
 
     Assertions of one definition are ordered by the instant of the artifact, then the manifest's, then the artifact's hash
-    (and, of one artifact read again beside a changed attest.yml, by arrival). One fold over them gives its changes: a
-    restatement that changes nothing is none. The recorded time of a change is `declared_recorded_at` where that lies after
-    the predecessor's recorded time and not after the artifact, else the artifact's instant. Where a definition is no longer
-    stated its last content stands, with `removed_on`. `groups` and `hidden` are today's permissions, whatever the time.
+    (and, of one artifact read again beside a changed attest.yml, by arrival). Those that differ from the one before are its
+    changes: a restatement that changes nothing is none. The recorded time of a change is `declared_recorded_at` where that
+    lies after the predecessor's recorded time and not after the artifact, else the artifact's instant. Where a definition is
+    no longer stated its last content stands, with `removed_on`. `groups` and `hidden` are today's permissions, whatever the
+    time.
 
     entities: name of a CTE with a column entity_id that limits all work to these entities; none is every entity.
     policies: false where `present_policies` is there already -#}
@@ -53,11 +54,12 @@ altered as (
     ordered.*,
     lag({asserted_at: ordered.asserted_at, generated_at: ordered.generated_at, artifact_id: ordered.artifact_id,
       ingested_at: ordered.ingested_at, declared_at: ordered.declared_at, content_hash: ordered.content_hash,
-      logic_hash: ordered.logic_hash}) over history as before,
-    bool_or(ordered.governs) over history as governed
+      logic_hash: ordered.logic_hash}) over changes as before,
+    bool_or(ordered.governs) over changes as governed
   from ordered
   where (ordered.state = ordered.state_before) is not true
-  window history as (
+  -- DuckDB 1.5 wants the name of a window once in a statement
+  window changes as (
     partition by ordered.environment, ordered.entity_id, ordered.evidence_id
     order by ordered.asserted_at, ordered.generated_at, ordered.artifact_id, ordered.ingested_at)
 ),
