@@ -105,7 +105,7 @@ def _ended(folder, module, step, *words, before="pass"):
 
 
 STEPS = [("building", "read_place"), ("building", "keep_files"), ("loading", "append"), ("changes", "load"),
-         ("recording", "append_changes"), ("writing", "record"), ("writing", "are_built")]  # fmt: skip
+         ("recording", "append_history"), ("writing", "record"), ("writing", "are_built")]  # fmt: skip
 
 
 @pytest.mark.parametrize("before", ["pass", "os.kill(os.getpid(), signal.SIGTERM)"], ids=["after", "before"])
@@ -132,7 +132,7 @@ def test_ended_while_dbt_makes_the_resolvers(tmp_path, make_project, make_manife
     assert _left(tmp_path / "shop") == files
 
 
-@pytest.mark.parametrize(("module", "step"), [("recording", "append_changes"), ("writing", "record")])
+@pytest.mark.parametrize(("module", "step"), [("recording", "append_history"), ("writing", "record")])
 def test_ended_while_it_writes_a_projects_own_file(
     tmp_path, make_project, make_manifest, count_rows, module, step
 ):
@@ -161,6 +161,6 @@ def test_ended_by_a_person(world, make_project, make_manifest):
     make_project(world.folder, make_manifest(JANUARY, {"v1": V1}))
     kept = world.warehouse.read_bytes()
     control_c = "os.kill(os.getpid(), signal.SIGINT)"
-    code, said = _ended(world.folder, "recording", "append_changes", before=control_c)
+    code, said = _ended(world.folder, "recording", "append_history", before=control_c)
     assert (code, said.strip()) == (130, "")
     assert world.warehouse.read_bytes() == kept
