@@ -22,7 +22,7 @@ with recursive
 {{ attest.knowledge_ctes() }},
 {{ attest.answer_ctes() }},
 {{ attest.nodes_seen_cte() }}
-select result.* exclude (to_date, segments) rename (from_date as on_date) replace ({{ attest.nodes_shown() }})
+select result.* exclude (to_date, segments) replace ({{ attest.nodes_shown() }}) rename (from_date as on_date)
 from result cross join nodes_seen
 {% endmacro %}
 
