@@ -57,7 +57,10 @@ def with_and_without(world_in, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("surface", "name"),
-    [(surface, NAME) for surface in SURFACES if surface != "status"]
+    [
+        (surface, NAME)
+        for surface in ("resolve as text", "bundle", *(one for one in SURFACES if "json" in one))
+    ]
     + [("resolve as json", name) for name in ("secret alias", "secret", "secret.v1", "metric.bb")],
 )
 def test_hidden_is_unknown_byte_by_byte(with_and_without, attest, surface, name):
@@ -117,14 +120,12 @@ PARTS = {
     "invisible": "pay\u200bpal\u2060 \u202egnp.exe \u2066x\u2069 \U000e0041 \ufeff",
     "jinja": "{{ env_var('HOME') }} {% raw %}",
 }
-HOSTILE = {"everything": " ".join(PARTS.values()), "a megabyte": "né " * 350_000 + "end"}
+HOSTILE = " ".join(PARTS.values())
+MEGABYTE = "né " * 350_000 + "end"
 
 
-@pytest.fixture(scope="module", params=HOSTILE.values(), ids=HOSTILE)
-def hostile(request, world_in, tmp_path_factory):
-    text = request.param
+def _world_of(text, world):
     short = text[:600].replace("\n", " ")
-    world = world_in(tmp_path_factory.mktemp("hostile"))
     said = OWN | {
         "entity_id": NAME, "title": text, "definition": text, "owner": text, "grain": text, "approved_by": text,
         "date_basis": text, "corrects": text, "aliases": [short], "permissions": ["grp_own"], "version": short,
@@ -138,7 +139,17 @@ def hostile(request, world_in, tmp_path_factory):
     draft = said | {"evidence_id": f"{short} 3", "status": "draft"}
     world.collect(JANUARY, {"one": first | {"definition": "plain"}})
     world.collect(FEBRUARY, {"one": first, "two": second, "three": draft})
-    return world, text
+    return world
+
+
+@pytest.fixture(scope="module")
+def hostile(world_in, tmp_path_factory):
+    return _world_of(HOSTILE, world_in(tmp_path_factory.mktemp("hostile")))
+
+
+@pytest.fixture(scope="module")
+def long(world_in, tmp_path_factory):
+    return _world_of(MEGABYTE, world_in(tmp_path_factory.mktemp("long")))
 
 
 def _obeyed(text):
@@ -147,22 +158,29 @@ def _obeyed(text):
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_hostile_text_is_shown_and_not_obeyed(hostile, attest, surface):
-    world, text = hostile
-    ran = attest(world.folder, *SURFACES[surface])
+    ran = attest(hostile.folder, *SURFACES[surface])
     assert ran.code in (0, 1)
     assert not _obeyed(ran.output + ran.errors)
     if "json" in surface or surface == "bundle":
         assert json.loads(ran.output)
     if surface in ("resolve as json", "bundle"):
-        assert text in _strings(ran.json)
-    with duckdb.connect(str(world.warehouse), read_only=True) as connection:
+        assert HOSTILE in _strings(ran.json)
+    with duckdb.connect(str(hostile.warehouse), read_only=True) as connection:
         assert connection.execute("select count(*) from attest.assertions").fetchall() == [(4,)]
+
+
+@pytest.mark.parametrize("surface", ["resolve as text", "history as text", "bundle"])
+def test_a_line_of_a_megabyte(long, attest, surface):
+    ran = attest(long.folder, *SURFACES[surface])
+    assert ran.code == 0
+    assert len(ran.output) > 1_000_000
+    if surface == "bundle":
+        assert MEGABYTE in _strings(ran.json)
 
 
 @pytest.mark.parametrize("words", [["resolve"], ["timeline", "--history"]])
 def test_a_hostile_name_is_shown_and_not_obeyed(hostile, attest, words):
-    world, text = hostile
-    ran = attest(world.folder, words[0], text[:600] + "?", *words[1:], *GROUPS)
+    ran = attest(hostile.folder, words[0], HOSTILE[:600] + "?", *words[1:], *GROUPS)
     assert ran.code == 2
     assert not _obeyed(ran.output + ran.errors)
 
