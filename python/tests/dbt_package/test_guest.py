@@ -11,7 +11,7 @@ from .conftest import SCHEMA, Project, put_fixture_b
 
 V1_V2 = [(1, "B.v1"), (1, "B.v1"), (2, "B.v2")]
 DEFINED = "select order_id, evidence_id from {} where order_id <= 2 order by order_id"
-RESOLVERS = ["recorded_assertions", "definition_timeline", "current_definitions"]
+RESOLVERS = ["recorded_assertions", "definition_timeline", "definition_changes", "current_definitions"]
 
 
 def assert_resolvers_answer(project: Project, schema: str = SCHEMA) -> None:
