@@ -73,9 +73,9 @@ def test_an_end_that_no_manifest_has_is_kept(shop, graph):
     assert shop.rows("select from_node, stated from lineage_edges order by all") == [
         ("model.other.gone", True), ("source.shop.gone.t", True)
     ]  # fmt: skip
-    # nothing is known of it, whom it may be shown to neither: it stands there without its name
-    assert shop.rows("select kind, outcome from support_on('model.shop.m', '2025-01-01') order by all") == [
-        ("model", "deny"), ("source", "deny")
+    # no more than a name in what reads it: who may see that sees the name
+    assert shop.rows("select kind, node_id, outcome from support_on('model.shop.m', '2025-01-01') order by all") == [
+        ("model", "model.other.gone", "answer"), ("source", "source.shop.gone.t", "answer")
     ]  # fmt: skip
 
 
