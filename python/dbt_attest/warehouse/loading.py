@@ -34,7 +34,10 @@ def append(
     connection: duckdb.DuckDBPyConnection, schema: str, table: str, rows: Iterable[dict[str, Any]]
 ) -> None:
     """Append rows to an evidence table, by the names of its columns; a missing key is null."""
-    load(connection, "incoming", table, rows)
+    listed = list(rows)
+    if not listed:
+        return
+    load(connection, "incoming", table, listed)
     connection.execute(f"insert into {quoted(schema)}.{quoted(table)} by name from incoming")
 
 
