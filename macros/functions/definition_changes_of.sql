@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='entity, known_at := null, groups := null, scope := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro definition_changes_of_function() %}
 -- The rows of `definition_changes` for one entity, up to `known_at`, as a requester in `groups` was answered for `scope`: a
 -- definition that they may not see is not named, and of an entity that they may not see there is no row. The earliest first.
 with recursive
@@ -10,7 +9,7 @@ asked as (
     answer.known_at as until,
     answer.asked_scope as in_scope,
     list_append(coalesce({{ attest.to_list('groups') }}, {{ attest.to_list("getvariable('attest_groups')") }}, []), 'everyone') as in_groups
-  from {{ ref('attest', 'definition_between').include(database=false).render() }}(
+  from {{ attest.resolver_function('definition_between') }}(
     entity, null, null, known_at := known_at, groups := groups, scope := scope, environment := environment) as answer
 ),
 horizon as (
@@ -33,3 +32,4 @@ entities as (
 {{ attest.change_ctes() }}
 {{ attest.changes_select() }}
 order by changes.known_at, changes.from_date nulls first, changes.now.evidence_id
+{% endmacro %}

@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='entity, on_date, known_at := null, groups := null, scope := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro explain_on_function() %}
 -- One row per step of the reasoning behind `definition_on` of the same arguments, in the order of the rules: which entity
 -- the name means, what was known of its definitions, which had standing, what ended them by which link, where they apply,
 -- what is in force, which permission lets the requester see it, and the outcome, always the last row. What the requester may
@@ -189,3 +188,4 @@ left join (
   select nameable.evidence_id, any_value(nameable.effective_from) as effective_from from nameable group by nameable.evidence_id
 ) as told_of on told_of.evidence_id = steps.evidence_id
 order by step
+{% endmacro %}

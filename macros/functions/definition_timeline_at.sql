@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='known_at, groups := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro definition_timeline_at_function() %}
 -- The rows of `definition_timeline` as known at `known_at`, of the definitions that a requester in `groups` may see.
 with recursive
 {{ attest.question_ctes("''", 'null', 'null', 'known_at', 'groups', 'null', 'environment') }},
@@ -17,3 +16,4 @@ recorded as (
 ),
 {{ attest.nodes_seen_cte() }}
 {{ attest.timeline_select(for_stewards=false) }}
+{% endmacro %}

@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='entity, on_date, known_at := null, groups := null, scope := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro support_on_function() %}
 -- One row per thing that the definition of `entity` in force on `on_date` rests on, with the definition of that thing in
 -- force on the same day: `model` (what it names or directly depends on), `through` (between a model and a source),
 -- `source`, and `document` (what only explains it). Where there is no answer, or no support is recorded, exactly one row
@@ -203,3 +202,4 @@ support as (
 )
 select support.* from support
 order by list_position(['model', 'through', 'source', 'document'], support.kind), support.node_id, support.evidence_id
+{% endmacro %}

@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='node, known_at := null, groups := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro lineage_impact_function() %}
 -- One row per definition that governs for some time and stands on `node`, with the days [valid_from, valid_to) during which
 -- it does, and per exposure and metric before it that no definition governs. A definition that declares its models and
 -- sources stands on these, any other on what its node reads. What the requester may not see is one row with outcome `deny`;
@@ -107,3 +106,4 @@ select coalesce(meant.outcome, 'abstain') as outcome, coalesce(meant.reason, 'no
 from meant
 where not exists (from impact)
 order by outcome, kind, entity_id, valid_from, evidence_id
+{% endmacro %}

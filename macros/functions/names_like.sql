@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='name, groups := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro names_like_function() %}
 -- One row per entity with a name near `name` that the requester may see, the nearest first, at most three.
 with
 asked as (
@@ -28,3 +27,4 @@ from near
 where near.best.likeness >= 0.75
 order by near.best.likeness desc, near.entity_id
 limit 3
+{% endmacro %}

@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='source, "at" := null, groups := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro source_freshness_on_function() %}
 -- Exactly one row: how fresh `source` (or a model that is observed) was at an instant, by the last observation until then,
 -- with the thresholds of that observation. A bare date is its end, null is now.
 with recursive
@@ -30,3 +29,4 @@ select
   meant.candidates
 from meant
 left join observed on true
+{% endmacro %}

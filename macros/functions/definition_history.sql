@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='entity, known_at := null, groups := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro definition_history_function() %}
 -- One row per change of what was asserted about `entity`, as known at `known_at`, the earliest first: a definition that is
 -- stated (again) or no longer stated (`attribute` is null), and each attribute of it whose value differs from the one
 -- recorded before. For a requester in `groups`: of definitions that they may not see there is no row, and none of theirs
@@ -11,7 +10,7 @@ asked as (
     answer.environment as in_environment,
     answer.known_at as until,
     list_append(coalesce({{ attest.to_list('groups') }}, {{ attest.to_list("getvariable('attest_groups')") }}, []), 'everyone') as in_groups
-  from {{ ref('attest', 'definition_between').include(database=false).render() }}(
+  from {{ attest.resolver_function('definition_between') }}(
     entity, null, null, known_at := known_at, groups := groups, environment := environment) as answer
 ),
 named_there as (
@@ -188,3 +187,4 @@ left join {{ attest.evidence('collections') }} as first_read
   on artifact.kind = 'document' and first_read.collection_id = artifact.collection_id
 left join {{ attest.evidence('artifacts') }} as manifest on manifest.artifact_id = first_read.manifest_id
 order by states.known_from, states.evidence_id, states.turn, changes.place
+{% endmacro %}

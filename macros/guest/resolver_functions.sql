@@ -1,12 +1,10 @@
-{#- Materialises a model as a DuckDB table function with the model's `parameters`. It is for interactive SQL: nothing
-    refers to it with `ref`. It has a name of its own because dbt-duckdb has a `table_function`, which would win over ours
-    and which fails where a root project sets `+persist_docs`: DuckDB takes no comment on a function's columns. -#}
-{% materialization resolver_function, adapter='duckdb' %}
-  {%- set function = api.Relation.create(database=database, schema=schema, identifier=model.name) -%}
+{#- Materialises a model whose SQL creates DuckDB table functions. They are for interactive SQL: nothing refers to them
+    with `ref`. dbt-duckdb has a `table_function` of its own, which makes one a node and which fails where a root project
+    sets `+persist_docs`: DuckDB takes no comment on a function's columns. -#}
+{% materialization resolver_functions, adapter='duckdb' %}
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
   {% call statement('main') -%}
-    create or replace macro {{ function.render() }}({{ config.require('parameters') }}) as table
     {{ sql }}
   {%- endcall %}
   {{ run_hooks(post_hooks, inside_transaction=True) }}
@@ -14,6 +12,17 @@
   {{ run_hooks(post_hooks, inside_transaction=False) }}
   {{ return({'relations': []}) }}
 {% endmaterialization %}
+
+{#- The statement that creates the table function `name`, whose SQL is the macro `<name>_function`. -#}
+{% macro create_function(name, parameters) -%}
+create or replace macro {{ this.incorporate(path={'identifier': name}).render() }}({{ parameters }}) as table
+{{ attest[name ~ '_function']() }};
+{%- endmacro %}
+
+{#- The table function `name`, for the body of another: a body names no catalog. -#}
+{% macro resolver_function(name) -%}
+  {{ this.incorporate(path={'identifier': name}).include(database=false).render() }}
+{%- endmacro %}
 
 {#- Refuses, in one sentence, to become something that would answer from frozen evidence. A root project's
     configuration wins over a package's own, so this can only be seen here. -#}

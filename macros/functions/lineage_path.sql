@@ -1,5 +1,4 @@
-{{ config(materialized='resolver_function', parameters='from_node, to_node, known_at := null, groups := null, environment := null') }}
-{{- attest.stay('resolver_function') }}
+{% macro lineage_path_function() %}
 -- One row per edge of a shortest way along which data goes from `from_node` to `to_node`, in order; of several ways the one
 -- whose nodes come first by name, seen from the end. Where there is none, exactly one row says so: `no_path`, or
 -- `path_incomplete` where something before `to_node` is withheld or broken and a way over it can neither be shown nor
@@ -69,3 +68,4 @@ left join (
 ) as unnamed on true
 where not exists (from steps)
 order by step
+{% endmacro %}
