@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dbt_attest.cli.options import groups_of, place, request_options, scope_of
+from dbt_attest.cli.options import groups_of, place, request_options, requester_of, scope_of
 from dbt_attest.cli.terminal import as_json
 from dbt_attest.errors import InputError
 
@@ -35,6 +35,7 @@ def command(
     for_groups: str | None,
     known_at: str | None,
     groups: str,
+    subject: str,
     scope: tuple[str, ...],
     environment: str | None,
     warehouse: Path | None,
@@ -62,7 +63,7 @@ def command(
     With --format openlineage, the OpenLineage events of each project's last recorded run instead, one JSON object
     a line, each output with the definition that governed it on the day it was built.
     """
-    from dbt_attest.resolution import Requester, Warehouse
+    from dbt_attest.resolution import Warehouse
     from dbt_attest.resolution.timeline_file import Written, write_timeline
 
     if for_groups is not None:
@@ -74,7 +75,7 @@ def command(
     file_format = output or (out.suffix[1:] if out else "csv")
     path, environment = place(warehouse, environment)
     asked = Warehouse(path, schema=schema, environment=environment)
-    requester = Requester(groups=groups_of(groups))
+    requester = requester_of(groups, subject)
 
     if output == _EVENTS:
         from dbt_attest.resolution.openlineage import events
@@ -118,7 +119,7 @@ def _new_warehouse(
     from dbt_attest.resolution import Warehouse
     from dbt_attest.warehouse.exporting import export_for_groups
 
-    for name in ("groups", "known_at", "scope"):
+    for name in ("groups", "subject", "known_at", "scope"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = "--" + name.replace("_", "-")
             raise click.UsageError(

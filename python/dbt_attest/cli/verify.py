@@ -9,9 +9,9 @@ import click
 
 from dbt_attest.cli.options import (
     format_option,
-    groups_of,
-    groups_option,
     place,
+    requester_of,
+    requester_options,
     required_project_dir,
     schema_option,
     warehouse_option,
@@ -36,7 +36,7 @@ from dbt_attest.cli.terminal import as_json, safe
     type=click.Path(path_type=Path),
     help="The archive to rebuild from.  [default: archive in attest.yml]",
 )
-@groups_option
+@requester_options
 @warehouse_option
 @schema_option
 @format_option
@@ -46,6 +46,7 @@ def command(
     rebuild: bool,
     archive: Path | None,
     groups: str,
+    subject: str,
     warehouse: Path | None,
     schema: str | None,
     output: str,
@@ -84,13 +85,13 @@ def command(
         _show(found.as_json(), verdicts(found), output)
         return 0 if all(one.supported for one in found.verdicts) else 1
     from dbt_attest.cli.prose_verification import reproduction
-    from dbt_attest.resolution import Requester, Warehouse
+    from dbt_attest.resolution import Warehouse
     from dbt_attest.resolution.reproduction import reproduce
 
     given = check(file, read_json(file), BUNDLE)
     path, _ = place(warehouse, given["question"]["environment"])
     asked = Warehouse(path, schema=schema)
-    again = reproduce(asked, given, Requester(groups=groups_of(groups)))
+    again = reproduce(asked, given, requester_of(groups, subject))
     _show(again.as_json(), reproduction(again, file), output)
     return 0 if again.identical else 1
 
