@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dbt_attest.cli.options import (
+    asked_warehouse,
     environment_option,
     known_at_option,
     place,
@@ -60,14 +61,14 @@ def command(
     means several.
     """
     from dbt_attest.cli import prose_lineage
-    from dbt_attest.resolution import Warehouse, lineage
+    from dbt_attest.resolution import lineage
 
     if up + down + impact + (to is not None) > 1:
         raise click.UsageError("Expected one of --up, --down, --path and --impact, found several; name one.")
     if impact and output == "mermaid":
         raise click.UsageError("--format mermaid: expected a graph, found --impact, which is a list.")
     path, environment = place(warehouse, environment)
-    asked = Warehouse(path, schema=schema, environment=environment)
+    asked = asked_warehouse(path, schema, environment)
     requester = requester_of(groups, subject)
     told: lineage.Lineage | lineage.Impact
     if impact:

@@ -58,6 +58,15 @@ def place(warehouse: Path | None, environment: str | None) -> tuple[Path, str | 
     )
 
 
+def asked_warehouse(path: Path, schema: str | None, environment: str | None) -> Warehouse:
+    """The warehouse to ask, with the audit that belongs to it; raises InputError where attest.yml cannot be read."""
+    from dbt_attest.resolution import Warehouse
+    from dbt_attest.resolution.settings import audit_around
+
+    audit = audit_around(path, project_dir())
+    return Warehouse(path, schema=schema, environment=environment, audit=audit)
+
+
 warehouse_option = click.option(
     "--warehouse",
     type=click.Path(path_type=Path),

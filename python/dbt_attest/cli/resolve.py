@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from dbt_attest.cli.options import exit_code_of, place, question_options, requester_of, scope_of, show
+from dbt_attest.cli.options import (
+    asked_warehouse,
+    exit_code_of,
+    place,
+    question_options,
+    requester_of,
+    scope_of,
+    show,
+)
 from dbt_attest.cli.terminal import as_json
 
 
@@ -49,11 +57,10 @@ def command(
     outcome and one reason; exit code 2 where the entity is unknown.
     """
     from dbt_attest.cli.prose import prose
-    from dbt_attest.resolution import Warehouse
 
     path, environment = place(warehouse, environment)
     requester = requester_of(groups, subject)
-    asked = Warehouse(path, schema=schema, environment=environment)
+    asked = asked_warehouse(path, schema, environment)
     question: dict[str, Any] = {
         "on": on,
         "during": during,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dbt_attest.cli.options import place, question_options, requester_of, scope_of, show
+from dbt_attest.cli.options import asked_warehouse, place, question_options, requester_of, scope_of, show
 
 
 @click.command("timeline")
@@ -50,7 +50,6 @@ def command(
     Exit code 2 where the entity is unknown.
     """
     from dbt_attest.cli import prose, prose_changes, prose_history
-    from dbt_attest.resolution import Warehouse
     from dbt_attest.resolution.differences import differences
 
     if history + changes + (diff is not None) > 1:
@@ -59,7 +58,7 @@ def command(
         raise click.UsageError("--scope: expected none with --history, which tells of every scope.")
     path, environment = place(warehouse, environment)
     requester = requester_of(groups, subject)
-    asked = Warehouse(path, schema=schema, environment=environment)
+    asked = asked_warehouse(path, schema, environment)
     where = scope_of(scope)
     if history:
         told = asked.history(name, known_at=known_at, requester=requester)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_attest.errors import InputError
+from dbt_attest.resolution.audit import Audit
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -32,6 +33,7 @@ class Settings:
     warehouse: Path | None = None
     environment: str | None = None
     membership: MembershipFile | None = None
+    audit: Audit | None = None
 
 
 def read_settings(path: Path) -> Settings:
@@ -44,7 +46,18 @@ def read_settings(path: Path) -> Settings:
         warehouse=None if not warehouse else path.parent / warehouse,
         environment=(environment or "").strip() or None,
         membership=_membership(path, values.get("membership")),
+        audit=_audit(path, values.get("audit")),
     )
+
+
+def audit_around(warehouse: Path, project: Path | None = None) -> Audit | None:
+    """The audit of the nearest attest.yml around a warehouse file, else of the one in `project`; raises InputError.
+
+    It goes with the file, so that asking from another folder leaves nothing out.
+    """
+    folders = [*warehouse.resolve().parents, *([project] if project else [])]
+    near = next((folder for folder in folders if (folder / "attest.yml").is_file()), None)
+    return None if near is None else read_settings(near / "attest.yml").audit
 
 
 def _values(path: Path) -> Mapping[str, Any]:
@@ -83,3 +96,22 @@ def _membership(path: Path, value: Any) -> MembershipFile | None:
             f"found {value!r}; repair it."
         )
     return MembershipFile(path.parent / file, timedelta(hours=int(duration[1]) * _HOURS[duration[2]]))
+
+
+def _audit(path: Path, value: Any) -> Audit | None:
+    if value is None or value is False or value == "off":
+        return None
+    said = {"file": value} if isinstance(value, str) else value
+    if isinstance(said, dict) and not said.keys() - {"file", "max_bytes", "keep"}:
+        file, max_bytes, keep = said.get("file"), said.get("max_bytes", 10_000_000), said.get("keep", 9)
+        if (
+            isinstance(file, str)
+            and file
+            and type(max_bytes) is type(keep) is int
+            and min(max_bytes, keep) > 0
+        ):
+            return Audit(path.parent / file, max_bytes, keep)
+    raise InputError(
+        f"{path}: `audit`: expected off, a file, or {{file: audit.jsonl, max_bytes: 10000000, keep: 9}}, "
+        f"found {value!r}; repair it."
+    )
