@@ -259,6 +259,13 @@ create table attest.freshness_observations (
   collection_id varchar,
   ingested_at timestamptz
 );
+create table attest.redactions (
+  text_hash varchar,
+  evidence_id varchar,
+  redacted_at timestamptz,
+  why varchar,
+  ingested_at timestamptz
+);
 create table attest.project_files (
   project_file_id varchar,
   content varchar,
