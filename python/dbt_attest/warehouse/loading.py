@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 #: Bytes of memory that DuckDB may always use while recording; what is more goes to files beside the warehouse.
-_MEMORY = 100_000_000
+_MEMORY = 80_000_000
 
 
 def limit_memory(connection: duckdb.DuckDBPyConnection, manifest_bytes: int) -> None:
@@ -27,14 +27,17 @@ def limit_memory(connection: duckdb.DuckDBPyConnection, manifest_bytes: int) -> 
     second thread to help.
     """
     connection.execute("set threads = 1")
-    connection.execute(f"set memory_limit = '{max(_MEMORY, manifest_bytes // 4 * 3)}B'")
+    connection.execute(f"set memory_limit = '{max(_MEMORY, manifest_bytes // 5 * 3)}B'")
 
 
 def append(
     connection: duckdb.DuckDBPyConnection, schema: str, table: str, rows: Iterable[dict[str, Any]]
 ) -> None:
     """Append rows to an evidence table, by the names of its columns; a missing key is null."""
-    load(connection, "incoming", table, rows)
+    listed = list(rows)
+    if not listed:
+        return
+    load(connection, "incoming", table, listed)
     connection.execute(f"insert into {quoted(schema)}.{quoted(table)} by name from incoming")
 
 

@@ -113,7 +113,8 @@ def _record(
     append_points(
         connection, schema, "freshness_observations", (of_here | row for row in collection.freshness)
     )
-    _append_names(connection, schema, environment, collection_id)
+    if definitions.changed or definitions.no_longer_stated:
+        _append_names(connection, schema, environment, collection_id)
     append(connection, schema, "reader_findings", [arrival | finding for finding in collection.findings])
     generated_at = collection.manifest.generated_at
     row = {

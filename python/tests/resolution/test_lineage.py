@@ -176,7 +176,7 @@ def shared_world(tmp_path_factory: pytest.TempPathFactory, world_in: Any) -> Any
     return world_in(tmp_path_factory.mktemp("lineage"))
 
 
-@settings(max_examples=25, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(history=graphs(), data=st.data())
 def test_random_graphs_as_plain_python_walks_them(shared_world: Any, history: list[Graph], data: Any) -> None:
     environment = _record(shared_world, history)
@@ -517,10 +517,9 @@ def test_what_is_withheld_is_named_nowhere_and_counted_nowhere(asked: Any, shop:
     everything = []
     for name in ("stg", "revenue", "fct.v2", "raw.orders", CANARY, "LINEAGE.REVENUE", f"{CANARY}_test"):
         for words in (["--up"], ["--down"], ["--impact"], ["--path", "raw.orders"]):
-            for output in ("text", "json", "mermaid"):
-                if words != ["--impact"] or output != "mermaid":
-                    ran = attest(shop.folder, "lineage", name, *words, "--format", output)
-                    everything.append((name, ran.output, ran.errors))
+            for output in ("text", "json", "mermaid") if words == ["--up"] else ("text",):
+                ran = attest(shop.folder, "lineage", name, *words, "--format", output)
+                everything.append((name, ran.output, ran.errors))
     ran = attest(shop.folder, "resolve", "revenue", "--support", "--format", "json", "--on", "2025-08-01")
     everything.append(("revenue", ran.output, ran.errors))
     for name, *told in everything:

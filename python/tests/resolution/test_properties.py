@@ -24,8 +24,10 @@ from .worlds import (
     Drawn,
     Grid,
     Recorded,
+    draw_worlds,
     drawn_worlds,
     restricted,
+    side_by_side,
 )
 
 ALL = ["readers", "finance", "board", "nobody", "no such"]
@@ -203,30 +205,30 @@ def test_5_what_may_not_be_seen_is_constant_and_hidden_is_unknown(grid, record, 
             assert one == other
 
 
-@settings(worlds, max_examples=4)
-@given(drawn=drawn_worlds(), data=st.data())
-def test_6_an_export_answers_as_the_full_warehouse(grid, record, export, drawn, data):
-    number = data.draw(st.integers(0, 999))
-    drawn = restricted(drawn, random.Random(number))
-    full = record(drawn.arrivals)
-    groups = data.draw(st.sampled_from(REQUESTERS))
-    exported, _ = export(full, groups)
-    for known_at in [None, *drawn.instants[:: max(1, len(drawn.instants) // 3)]]:
-        asked = known_at, groups, data.draw(st.sampled_from(SCOPES))
-        here, there = (answers(grid, one, drawn, *asked) for one in (full, exported))
-        # the macro sees definitions and not collections
-        assert all(here[key] == one for key, one in there.items() if one[1] != "nothing_collected")
-    asked = {
-        "known_at": data.draw(st.sampled_from([None, *drawn.instants])),
-        "groups": groups,
-        "scope": data.draw(st.sampled_from(SCOPES)),
-        "environment": "prod",
-    }
-    for name in (data.draw(st.sampled_from(drawn.entities or ["none"])), data.draw(st.sampled_from(NAMES))):
-        day = data.draw(st.sampled_from(DAYS))
-        here, there = (one.everything_on(name, day, **asked) for one in (full, exported))
-        for function, rows in here.items():
-            assert rows == there[function], f"{function} of {name} on {day}: {asked}\n{drawn!r}"
+def test_6_an_export_answers_as_the_full_warehouse(grid, record, export):
+    chance = random.Random(6)
+    drawn = side_by_side(restricted(one, chance) for one in draw_worlds(6, 20))
+    full = record(one for apart in drawn for one in apart.arrivals)
+    full.connection.execute("reset memory_limit")  # recording sets its own
+    instants = sorted({instant for apart in drawn for instant in apart.instants})
+    together = Drawn.of(one for apart in drawn for one in apart.arrivals)
+    for groups in chance.sample(REQUESTERS, 2):
+        exported, _ = export(full, groups)
+        for known_at in [None, *chance.sample(instants, 3)]:
+            asked = known_at, groups, chance.choice(SCOPES)
+            here, there = (answers(grid, one, together, *asked) for one in (full, exported))
+            # the macro sees definitions and not collections
+            assert all(here[key] == one for key, one in there.items() if one[1] != "nothing_collected")
+        for place in chance.sample(range(len(drawn)), 4):
+            known_at = chance.choice([None, *drawn[place].instants])
+            question = {"known_at": known_at, "groups": groups, "scope": chance.choice(SCOPES)}
+            name = chance.choice([*drawn[place].entities * 2, *(f"w{place}.{one}" for one in NAMES)])
+            day = chance.choice(DAYS)
+            here, there = (
+                one.everything_on(name, day, environment="prod", **question) for one in (full, exported)
+            )
+            for function, rows in here.items():
+                assert rows == there[function], f"{function} of {name} on {day}: {question}\n{drawn[place]!r}"
 
 
 @worlds

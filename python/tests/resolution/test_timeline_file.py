@@ -5,18 +5,11 @@ from __future__ import annotations
 import copy
 from pathlib import Path
 
-import pytest
-
 from dbt_attest.warehouse.resolvers import compile_sql
 
 from .worlds import REQUESTERS, SCOPES, Grid, Recorded, draw_worlds, side_by_side
 
 ASKED = [(REQUESTERS[0], SCOPES[0]), (REQUESTERS[1], SCOPES[4]), (REQUESTERS[3], SCOPES[2])]
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
-    return Grid(tmp_path_factory.mktemp("grid"))
 
 
 def test_it_answers_as_join_definition_for_any_requester_scope_and_state_of_knowledge(
@@ -37,17 +30,16 @@ def test_it_answers_as_join_definition_for_any_requester_scope_and_state_of_know
         recorded.make_grid(sorted({entity for drawn in worlds for entity in drawn.entities}))
         instants = sorted({instant for drawn in worlds for instant in drawn.instants})
         outcomes = set()
-        for known_at in (None, instants[len(instants) // 2]):
-            for groups, scope in ASKED:
-                question = known_at, groups, scope, "prod"
-                recorded.connection.execute(
-                    f"create or replace temp table exported as {timeline.query(*question)}"
-                )
-                columns = "entity_id, day, outcome, reason, evidence_id, version, content_hash"
-                expected = recorded.rows(f"select {columns} from {grid.query(*question)} order by all")
-                assert recorded.rows(f"select {columns} from {joined} order by all") == expected
-                outcomes |= {row["outcome"] for row in expected}
-                _is_one_row_a_stretch(recorded)
+        for known_at, (groups, scope) in zip((None, instants[len(instants) // 2], None), ASKED, strict=True):
+            question = known_at, groups, scope, "prod"
+            recorded.connection.execute(
+                f"create or replace temp table exported as {timeline.query(*question)}"
+            )
+            columns = "entity_id, day, outcome, reason, evidence_id, version, content_hash"
+            expected = recorded.rows(f"select {columns} from {grid.query(*question)} order by all")
+            assert recorded.rows(f"select {columns} from {joined} order by all") == expected
+            outcomes |= {row["outcome"] for row in expected}
+            _is_one_row_a_stretch(recorded)
         assert outcomes == {"answer", "abstain", "clarify", "deny", "review"}
     finally:
         recorded.close()

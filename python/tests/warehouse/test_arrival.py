@@ -92,7 +92,7 @@ def test_every_order_of_arrival_answers_alike(arrivals, arrival):
 _SAID = st.sampled_from([None, "disabled", V1, CORRECTED, V1 | {"recorded_at": "2025-01-05T00:00:00Z"}])
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_order_of_arrival_matters(arrivals, arrival, data):
     months = st.sampled_from([JANUARY, FEBRUARY, MARCH, APRIL])

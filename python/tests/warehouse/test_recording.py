@@ -157,7 +157,7 @@ def test_all_or_nothing_in_one_connection(world, monkeypatch, make_manifest, mak
     def fail(*_):
         raise RuntimeError("the plug was pulled")
 
-    monkeypatch.setattr(changes, "_asserted_again", fail)
+    monkeypatch.setattr(changes, "_later_collections", fail)
     with pytest.raises(RuntimeError):
         build(world.folder)
     monkeypatch.undo()
