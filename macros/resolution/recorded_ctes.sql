@@ -37,7 +37,8 @@ ordered as (
     if(arrived.stated, arrived.state_hash, 'absent') as state,
     lag(if(arrived.stated, arrived.state_hash, 'absent')) over history as state_before,
     last_value(arrived.stated) over all_history as still_stated,
-    last_value(if(arrived.stated, {permissions: arrived.permissions, project_name: arrived.project_name}, null) ignore nulls)
+    last_value(if(arrived.stated, {permissions: arrived.permissions, permissions_from: arrived.permissions_from,
+      project_name: arrived.project_name}, null) ignore nulls)
       over all_history as last_stated
   from arrived
   window
@@ -153,7 +154,8 @@ recorded as (
         flatten(list_transform(held_permissions.permissions, lambda name: coalesce(present_policies.groups_of[name], [name]))),
         permitted)) as groups,
     coalesce(list_has_any(
-      list_concat(turns.last_stated.permissions, held_permissions.permissions), present_policies.hidden_policies), false) as hidden
+      list_concat(turns.last_stated.permissions, held_permissions.permissions), present_policies.hidden_policies), false) as hidden,
+    turns.last_stated.permissions_from as permissions_from
   from turns
   join arrived as content
     on content.environment = turns.environment and content.entity_id = turns.entity_id
