@@ -157,8 +157,12 @@ steps as (
   where told.standing and told.applies
   union all
   select 8, 'permission', 'permitted', null, told.evidence_id, null, null, null, null,
-    list_sort(list_intersect(told.groups, request.groups))[1]
-  from told cross join request
+    concat_ws(': ', list_sort(list_intersect(told.groups, request.groups))[1], permitted_by.permissions_from)
+  from told
+  cross join request
+  join (
+    select recorded.evidence_id, any_value(recorded.permissions_from) as permissions_from from recorded group by recorded.evidence_id
+  ) as permitted_by on permitted_by.evidence_id = told.evidence_id
   union all
   select 8, 'permission', 'withheld', null, null, null, null, null, null, null
   from meant where not meant.visible or meant.withholds

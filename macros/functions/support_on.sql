@@ -4,7 +4,7 @@
 -- `source`, and `document` (what only explains it). Where there is no answer, or no support is recorded, exactly one row
 -- says so. What the requester may not see is withheld: a row with outcome `deny` and no names. Each thing has the strongest
 -- lineage that leads to it, what its last run and the tests of that run proved, and how fresh a source was at the end of
--- `on_date` and is as now known.
+-- `on_date` and is as now known, and of its columns those that the requester may see.
 with recursive
 {{ attest.question_ctes('entity', 'on_date', 'on_date', 'known_at', 'groups', 'scope', 'environment') }},
 {{ attest.policy_ctes() }},
@@ -138,6 +138,44 @@ fresh as (
   from observed cross join question
   group by observed.node_id
 ),
+-- by today's permissions: the columns with a definition of their own that the requester may not see
+columns_withheld as (
+  select recorded.node_id, lower(unnest(recorded.names)) as name, bool_and(recorded.hidden) as hidden
+  from recorded cross join question
+  where recorded.entity_type = 'dbt_column' and not coalesce(list_has_any(recorded.groups, question.groups), false)
+  group by recorded.node_id, lower(unnest(recorded.names))
+),
+columns_said as (
+  select
+    said.node_id,
+    lower(said.column_name) as folded,
+    coalesce(max(said.column_name) filter (said.source = 'catalog'), max(said.column_name)) as name,
+    coalesce(max(said.data_type) filter (said.source = 'catalog'), max(said.data_type)) as data_type,
+    max(said.position) as position
+  from (
+    select stated.node_id, stated.source, stated.column_name,
+      unnest(arg_max({stated: stated.stated, phantom: stated.phantom, data_type: stated.data_type, position: stated.position},
+        {a: stated.asserted_at, g: stated.generated_at, f: stated.artifact_id, i: stated.ingested_at}))
+    from {{ attest.evidence('columns') }} as stated
+    join question on question.environment = stated.environment and stated.asserted_at <= question.known_at
+    where stated.node_id in (select supports.node_id from supports)
+    group by stated.node_id, stated.source, stated.column_name
+  ) as said
+  where said.stated
+  group by said.node_id, lower(said.column_name)
+  having not coalesce(bool_or(said.phantom), false)
+),
+columns_seen as (
+  select
+    columns_said.node_id,
+    list({name: columns_said.name, data_type: columns_said.data_type}
+      order by columns_said.position nulls last, columns_said.name) filter (columns_withheld.node_id is null) as seen,
+    bool_or(not columns_withheld.hidden) as others
+  from columns_said
+  left join columns_withheld
+    on columns_withheld.node_id = columns_said.node_id and ends_with(columns_withheld.name, '.' || columns_said.folded)
+  group by columns_said.node_id
+),
 -- the nodes that a definition with standing is about
 defined as (
   select distinct recorded.node_id
@@ -152,6 +190,7 @@ listed as (
     in_force_then.entity_id, in_force_then.evidence_id, in_force_then.title, in_force_then.version,
     in_force_then.valid_from, in_force_then.valid_to, coalesce(strengths.strength, 'declared') as strength,
     if(executed.last_run is null, executed.last_class, 'executed') as evidence_class, executed.last_run, tested.tests,
+    columns_seen.seen as columns, coalesce(columns_seen.others, false) as columns_withheld,
     if(supports.role = 'source', fresh.on_that_day, null) as fresh_then, if(supports.role = 'source', fresh.last, null) as fresh_now,
     list_filter([
       if(in_force_then.evidence_id is null and supports.node_id in (select defined.node_id from defined), 'support_not_in_force', null),
@@ -162,6 +201,7 @@ listed as (
   left join executed on executed.node_id = supports.node_id
   left join tested on tested.node_id = supports.node_id and tested.invocation_id = executed.last_run.invocation_id
   left join fresh on fresh.node_id = supports.node_id
+  left join columns_seen on columns_seen.node_id = supports.node_id
   -- a column's definitions stand on its table's node
   left join in_force_then on in_force_then.node_id = supports.node_id
     and in_force_then.entity_type is distinct from 'dbt_column'
@@ -196,6 +236,8 @@ support as (
     if(listed.visible, listed.fresh_then.at_instant, null) as freshness_then_at,
     if(listed.visible, listed.fresh_now.outcome, null) as freshness_now,
     if(listed.visible, listed.fresh_now.at_instant, null) as freshness_now_at,
+    if(listed.visible, listed.columns, null) as columns,
+    if(listed.visible, listed.columns_withheld, null) as columns_withheld,
     if(listed.visible, listed.warnings, []) as warnings
   from result as governed
   left join listed on governed.outcome = 'answer'

@@ -99,10 +99,12 @@ select arrived.* replace (
   {{ attest.nodes_again('arrived.sources') }} as sources,
   if(arrived.describes in (select export_ids.evidence_id from export_ids), arrived.describes, null) as describes,
   list_sort(list_intersect(seen.groups, {{ readers }})) as permissions,
-  cast(null as varchar) as permissions_from)
+  seen.permissions_from as permissions_from)
 from arrived
 join (
-  select distinct known.entity_id, known.evidence_id, known.groups from export_recorded as known where known.seen
+  select distinct known.entity_id, known.evidence_id, known.groups, known.permissions_from
+  from export_recorded as known
+  where known.seen
 ) as seen on seen.entity_id = arrived.entity_id and seen.evidence_id = arrived.evidence_id
 where arrived.environment = {{ environment }};
 

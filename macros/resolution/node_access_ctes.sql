@@ -8,6 +8,7 @@
 -- the groups and policies in `permissions` that let the requester in, and those that hide
 doors as materialized (
   select
+    present_policies.environment,
     present_policies.project_name,
     list_concat(
       list_filter(request.groups, lambda name: present_policies.groups_of[name] is null),
@@ -28,6 +29,8 @@ said_again as materialized (
 -- of definitions with several rows each node that they ever stood on, with what was stated last
 last_said as (
   select
+    assertion.entity_id,
+    assertion.evidence_id,
     unnest(list_distinct(list(coalesce(assertion.node_id, assertion.evidence_id)))) as node_id,
     arg_max({permissions: assertion.permissions, project_name: assertion.project_name},
       {a: assertion.asserted_at, g: assertion.generated_at, f: assertion.artifact_id, i: assertion.ingested_at})
@@ -40,18 +43,25 @@ last_said as (
 rights as materialized (
   select
     stands.node_id,
-    coalesce(list_has_any(stands.permissions, doors.open_to), false) as visible,
-    coalesce(list_has_any(stands.permissions, doors.hidden_policies), true) as hidden
+    coalesce(list_has_any(stands.permissions, doors.open_to), false)
+      and coalesce(list_has_any(held_permissions.permissions, doors.open_to), true) as visible,
+    coalesce(list_has_any(list_concat(stands.permissions, held_permissions.permissions), doors.hidden_policies), true) as hidden
   from (
-    select coalesce(assertion.node_id, assertion.evidence_id) as node_id, assertion.project_name,
+    select assertion.entity_id, assertion.evidence_id,
+      coalesce(assertion.node_id, assertion.evidence_id) as node_id, assertion.project_name,
       if({{ attest.assertion_counts() }}, assertion.permissions, null) as permissions
     from {{ attest.evidence('assertions') }} as assertion
     join asking on asking.environment = assertion.environment
     where assertion.evidence_id not in (select said_again.evidence_id from said_again)
     union all
-    select last_said.node_id, last_said.last.project_name, last_said.last.permissions from last_said
+    select last_said.entity_id, last_said.evidence_id, last_said.node_id, last_said.last.project_name,
+      last_said.last.permissions
+    from last_said
   ) as stands
   left join doors on doors.project_name = stands.project_name
+  left join held_permissions
+    on held_permissions.environment = doors.environment and held_permissions.entity_id = stands.entity_id
+      and held_permissions.evidence_id = stands.evidence_id
 ),
 barred as (
   select rights.node_id, bool_or(not rights.hidden) as disclosed

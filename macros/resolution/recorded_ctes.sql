@@ -5,7 +5,7 @@
     changes: a restatement that changes nothing is none. The recorded time of a change is `declared_recorded_at` where that
     lies after the predecessor's recorded time and not after the artifact, else the artifact's instant. Where a definition is
     no longer stated its last content stands, with `removed_on`. `groups` and `hidden` are today's permissions, whatever the
-    time.
+    time: what the last assertion permits, and of this, where a change is held, what that would leave.
 
     entities: name of a CTE with a column entity_id that limits all work to these entities; none is every entity.
     policies: false where `present_policies` is there already -#}
@@ -37,7 +37,8 @@ ordered as (
     if(arrived.stated, arrived.state_hash, 'absent') as state,
     lag(if(arrived.stated, arrived.state_hash, 'absent')) over history as state_before,
     last_value(arrived.stated) over all_history as still_stated,
-    last_value(if(arrived.stated, {permissions: arrived.permissions, project_name: arrived.project_name}, null) ignore nulls)
+    last_value(if(arrived.stated, {permissions: arrived.permissions, permissions_from: arrived.permissions_from,
+      project_name: arrived.project_name}, null) ignore nulls)
       over all_history as last_stated
   from arrived
   window
@@ -145,10 +146,16 @@ recorded as (
     turns.stated and turns.known_from < turns.asserted_at as backdated,
     turns.same_instant,
     coalesce(turns.logic <> turns.logic_at_first, false) as logic_changed,
-    list_distinct(flatten(list_transform(
-      turns.last_stated.permissions,
-      lambda name: coalesce(present_policies.groups_of[name], [name])))) as groups,
-    coalesce(list_has_any(turns.last_stated.permissions, present_policies.hidden_policies), false) as hidden
+    list_filter(
+      list_distinct(flatten(list_transform(
+        turns.last_stated.permissions,
+        lambda name: coalesce(present_policies.groups_of[name], [name])))),
+      lambda permitted: held_permissions.permissions is null or list_contains(
+        flatten(list_transform(held_permissions.permissions, lambda name: coalesce(present_policies.groups_of[name], [name]))),
+        permitted)) as groups,
+    coalesce(list_has_any(
+      list_concat(turns.last_stated.permissions, held_permissions.permissions), present_policies.hidden_policies), false) as hidden,
+    turns.last_stated.permissions_from as permissions_from
   from turns
   join arrived as content
     on content.environment = turns.environment and content.entity_id = turns.entity_id
@@ -159,31 +166,74 @@ recorded as (
       and content.ingested_at = turns.ingested_at
   left join present_policies
     on present_policies.environment = turns.environment and present_policies.project_name = turns.last_stated.project_name
+  left join held_permissions
+    on held_permissions.environment = turns.environment and held_permissions.entity_id = turns.entity_id
+      and held_permissions.evidence_id = turns.evidence_id
 )
 {% endmacro %}
 
-{#- The CTE `present_policies`: one row per environment and project, with the policies of the latest attest.yml. -#}
+{#- The CTEs `held_permissions` and `present_policies`.
+
+    held_permissions: one row per definition of which a change is held, with what that would leave of its permissions
+    present_policies: one row per environment and project, with the policies of the latest attest.yml: the one that was
+    read beside the latest manifest, and the one of the collection with the youngest file. Mostly they are one; where they
+    are two, a policy permits whom both permit. -#}
 {% macro policy_ctes() %}
-present_policies as (
-  select
-    latest.environment,
-    latest.project_name,
-    map(
-      coalesce(list(policy.policy) filter (policy.policy is not null), []),
-      coalesce(list(policy.groups) filter (policy.policy is not null), [])) as groups_of,
-    coalesce(list(policy.policy) filter (policy.existence = 'hidden'), []) as hidden_policies
+held_permissions as (
+  select held.environment, held.entity_id, held.evidence_id, arg_max(held.last.permissions, held.turn) as permissions
   from (
     select
-      collection.environment,
-      collection.project_name,
-      arg_max(
-        {project_file_id: collection.project_file_id},
-        {generated_at: collection.generated_at, manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
-      ).project_file_id as project_file_id
-    from {{ attest.evidence('collections') }} as collection
-    group by collection.environment, collection.project_name
-  ) as latest
-  left join {{ attest.evidence('policies') }} as policy on policy.project_file_id = latest.project_file_id
-  group by latest.environment, latest.project_name
+      removal.environment,
+      removal.entity_id,
+      removal.evidence_id,
+      max({g: removal.generated_at, m: removal.manifest_id, i: removal.ingested_at}) as turn,
+      arg_max({held: removal.held, permissions: removal.permissions},
+        {g: removal.generated_at, m: removal.manifest_id, i: removal.ingested_at}) as last
+    from {{ attest.evidence('held_removals') }} as removal
+    group by removal.environment, removal.project_name, removal.entity_id, removal.evidence_id
+  ) as held
+  where held.last.held and held.last.permissions is not null
+  group by held.environment, held.entity_id, held.evidence_id
+),
+present_policies as (
+  select
+    stated.environment,
+    stated.project_name,
+    map(
+      coalesce(list(stated.policy) filter (stated.policy is not null), []),
+      coalesce(list(if(stated.files = stated.latest_files, stated.groups, list_intersect(stated.groups, [stated.policy])))
+        filter (stated.policy is not null), [])) as groups_of,
+    coalesce(list(stated.policy) filter (stated.hidden), []) as hidden_policies
+  from (
+    select
+      latest.environment,
+      latest.project_name,
+      latest.files as latest_files,
+      policy.policy,
+      count(*) as files,
+      list_reduce(list(policy.groups), lambda permitted, others: list_intersect(permitted, others)) as groups,
+      bool_or(policy.existence = 'hidden') as hidden
+    from (
+      select
+        collection.environment,
+        collection.project_name,
+        arg_max(
+          {project_file_id: collection.project_file_id},
+          {generated_at: collection.generated_at, manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
+        ).project_file_id as of_manifest,
+        arg_max(
+          {project_file_id: collection.project_file_id},
+          {o: greatest(collection.observed_at, collection.generated_at), generated_at: collection.generated_at,
+            manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
+        ).project_file_id as of_file,
+        if(of_manifest is distinct from of_file, 2, 1) as files
+      from {{ attest.evidence('collections') }} as collection
+      group by collection.environment, collection.project_name
+    ) as latest
+    left join {{ attest.evidence('policies') }} as policy
+      on policy.project_file_id = latest.of_manifest or policy.project_file_id = latest.of_file
+    group by latest.environment, latest.project_name, latest.files, policy.policy
+  ) as stated
+  group by stated.environment, stated.project_name
 )
 {% endmacro %}

@@ -59,6 +59,12 @@ _HELD = (
     is_flag=True,
     help="Also record what takes away more of the project than attest.yml allows at once.",
 )
+@click.option(
+    "--redact",
+    metavar="EVIDENCE_ID[@HASH]",
+    help="Take the text of a definition, or of its version with this content_hash, out of warehouse and archive.",
+)
+@click.option("--why", help="With --redact: the reason, which is kept.")
 @environment_option
 @warehouse_option
 @format_option
@@ -69,6 +75,8 @@ def command(
     from_git: str | None,
     wait: float,
     allow_removals: bool,
+    redact: str | None,
+    why: str | None,
     environment: str | None,
     warehouse: Path | None,
     output: str,
@@ -79,17 +87,25 @@ def command(
     stand-alone warehouse and gets them here. The same files again change nothing; nothing recorded is ever
     changed.
 
+    With --redact nothing is read from the project: a text that should never have been recorded, such as a secret,
+    is taken out for good, and its hash, the time and the reason stay. Warehouse and archive are made again from the
+    archive, which has to have every collection. What was exported or bundled before still has the text.
+
     With --archive or --from-git the past is recorded: exit code 1 where some of it could not be read; the
     rest is recorded.
     """
-    if sum([archive, from_git is not None, target_dir is not None]) > 1:
-        raise click.UsageError("Name one of --target-dir, --archive and --from-git.")
+    if sum([archive, from_git is not None, target_dir is not None, redact is not None]) > 1:
+        raise click.UsageError("Name one of --target-dir, --archive, --from-git and --redact.")
+    if (redact is None) != (not why):
+        raise click.UsageError("--redact and --why: expected both or none; say why the text is taken out.")
     if folders and not archive:
         raise click.UsageError(f"Expected no folder without --archive, found {folders[0]}.")
     chosen: dict[str, Any] = {"warehouse": warehouse, "environment": environment, "patience": wait}
     if from_git is None:
         chosen["removals_allowed"] = allow_removals
     with _cleaned_up_when_ended():
+        if redact is not None:
+            return _redacted(redact, why or "", warehouse, wait, output)
         if archive:
             return _from_archives(folders, chosen, output)
         if from_git is not None:
@@ -113,6 +129,35 @@ def _from_target(target_dir: Path | None, chosen: dict[str, Any], output: str) -
     built = build(required_project_dir(), target_dir=target_dir, **chosen)
     _show(built, output)
     return 1 if built.recorded.held else 0
+
+
+def _redacted(named: str, why: str, warehouse: Path | None, wait: float, output: str) -> int:
+    from dbt_attest.warehouse.redacting import redact
+
+    evidence_id, at, content_hash = named.rpartition("@")
+    if not at or not content_hash or set(content_hash) - set("0123456789abcdef"):
+        # an evidence_id can have an @ of its own
+        evidence_id, content_hash = named, ""
+    done = redact(
+        required_project_dir(),
+        evidence_id,
+        why,
+        content_hash=content_hash or None,
+        warehouse=warehouse,
+        patience=wait,
+    )
+    if output == "json":
+        click.echo(as_json(vars(done) | {"warehouse": str(done.warehouse), "archive": str(done.archive)}))
+        return 0
+    click.echo(f"{done.warehouse}")
+    for text_hash in done.text_hashes:
+        click.echo(
+            f"  redacted  {safe(evidence_id)}: a text with the hash {text_hash}, here and in {done.archive}"
+        )
+    click.echo(
+        "  next      remove it from the project and from what was exported before, and change the secret"
+    )
+    return 0
 
 
 def _from_archives(folders: tuple[Path, ...], chosen: dict[str, Any], output: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dbt_attest.cli.options import groups_of, place, request_options, scope_of
+from dbt_attest.cli.options import asked_warehouse, groups_of, place, request_options, requester_of, scope_of
 from dbt_attest.cli.terminal import as_json
 from dbt_attest.errors import InputError
 
@@ -35,6 +35,7 @@ def command(
     for_groups: str | None,
     known_at: str | None,
     groups: str,
+    subject: str,
     scope: tuple[str, ...],
     environment: str | None,
     warehouse: Path | None,
@@ -62,19 +63,18 @@ def command(
     With --format openlineage, the OpenLineage events of each project's last recorded run instead, one JSON object
     a line, each output with the definition that governed it on the day it was built.
     """
-    from dbt_attest.resolution import Requester, Warehouse
     from dbt_attest.resolution.timeline_file import Written, write_timeline
 
     if for_groups is not None:
         return _new_warehouse(
-            context, out, groups_of(for_groups), place(warehouse, environment), schema, output
+            context, out, groups_of(for_groups), place(warehouse, environment), schema, output, subject
         )
     if out is not None and out.is_dir():
         raise InputError(f"{out}: expected a file to write to, found a folder; name a file.")
     file_format = output or (out.suffix[1:] if out else "csv")
     path, environment = place(warehouse, environment)
-    asked = Warehouse(path, schema=schema, environment=environment)
-    requester = Requester(groups=groups_of(groups))
+    asked = asked_warehouse(path, schema, environment)
+    requester = requester_of(groups, subject)
 
     if output == _EVENTS:
         from dbt_attest.resolution.openlineage import events
@@ -114,8 +114,10 @@ def _new_warehouse(
     asked: tuple[Path, str | None],
     schema: str | None,
     output: str | None,
+    subject: str,
 ) -> int:
-    from dbt_attest.resolution import Warehouse
+    from dbt_attest.resolution import Requester
+    from dbt_attest.resolution.audit import FOR_GROUPS, entry
     from dbt_attest.warehouse.exporting import export_for_groups
 
     for name in ("groups", "known_at", "scope"):
@@ -131,8 +133,12 @@ def _new_warehouse(
     if output is None and out.suffix != ".duckdb":
         raise InputError(f"{out}: expected a file name that ends in .duckdb, found {out.name}; rename it.")
     path, environment = asked
-    evidence, here = Warehouse(path, schema=schema, environment=environment).asked_place()
+    asking = asked_warehouse(path, schema, environment)
+    evidence, here = asking.asked_place()
     made = export_for_groups(path, evidence, here, groups, out, as_folder=output == "parquet")
+    if asking.audit is not None:
+        asker = {"requester": Requester(subject=subject or None), "environment": here}
+        asking.audit.write(entry(asking, FOR_GROUPS, groups, asker, made))
     click.echo(
         f"{out}: {made.definitions} definitions of {made.entities} entities, {made.masks} masks", err=True
     )

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from dbt_attest.cli.options import (
+    asked_warehouse,
     environment_option,
-    groups_of,
-    groups_option,
     known_at_option,
     place,
+    requester_of,
+    requester_options,
     schema_option,
     warehouse_option,
 )
@@ -27,7 +28,7 @@ from dbt_attest.cli.terminal import as_json
     "--impact", is_flag=True, help="The definitions, exposures and metrics that stand on it: when and whose."
 )
 @known_at_option
-@groups_option
+@requester_options
 @environment_option
 @warehouse_option
 @schema_option
@@ -47,6 +48,7 @@ def command(
     impact: bool,
     known_at: str | None,
     groups: str,
+    subject: str,
     environment: str | None,
     warehouse: Path | None,
     schema: str | None,
@@ -59,15 +61,15 @@ def command(
     means several.
     """
     from dbt_attest.cli import prose_lineage
-    from dbt_attest.resolution import Requester, Warehouse, lineage
+    from dbt_attest.resolution import lineage
 
     if up + down + impact + (to is not None) > 1:
         raise click.UsageError("Expected one of --up, --down, --path and --impact, found several; name one.")
     if impact and output == "mermaid":
         raise click.UsageError("--format mermaid: expected a graph, found --impact, which is a list.")
     path, environment = place(warehouse, environment)
-    asked = Warehouse(path, schema=schema, environment=environment)
-    requester = Requester(groups=groups_of(groups))
+    asked = asked_warehouse(path, schema, environment)
+    requester = requester_of(groups, subject)
     told: lineage.Lineage | lineage.Impact
     if impact:
         told = affected = lineage.impact(asked, name, known_at=known_at, requester=requester)

@@ -10,6 +10,7 @@ import click
 
 from dbt_attest.cli.terminal import as_json, safe
 from dbt_attest.errors import InputError
+from dbt_attest.resolution.settings import read_settings
 
 if TYPE_CHECKING:
     from dbt_attest.resolution import Requester, Resolution, Warehouse
@@ -50,39 +51,20 @@ def place(warehouse: Path | None, environment: str | None) -> tuple[Path, str | 
         return warehouse or Path("evidence.duckdb"), environment
     if warehouse is not None and environment is not None:
         return warehouse, environment
-    said = _said_in(project / "attest.yml")
+    said = read_settings(project / "attest.yml")
     return (
-        warehouse or project / (said.get("warehouse") or "evidence.duckdb"),
-        environment or (said.get("environment") or "prod").strip(),
+        warehouse or said.warehouse or project / "evidence.duckdb",
+        environment or said.environment or "prod",
     )
 
 
-def _said_in(path: Path) -> dict[str, str | None]:
-    """The two keys of attest.yml that a question needs; `attest build` checks the file as a whole.
+def asked_warehouse(path: Path, schema: str | None, environment: str | None) -> Warehouse:
+    """The warehouse to ask, with the audit that belongs to it; raises InputError where attest.yml cannot be read."""
+    from dbt_attest.resolution import Warehouse
+    from dbt_attest.resolution.settings import audit_around
 
-    Reading only these spares every question the import of the JSON Schema.
-    """
-    if not path.exists():
-        return {}
-    import yaml
-
-    expected = f"{path}: expected attest.yml"
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{expected}, found a file that cannot be read ({error.strerror}).") from None
-    except (yaml.YAMLError, ValueError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(f"{expected}, found text that is not YAML ({found}); repair it.") from None
-    if not isinstance(values, dict):
-        if values is None:
-            return {}
-        raise InputError(f"{expected} with `key: value` lines, found {type(values).__name__}; repair it.")
-    said = {key: values.get(key) for key in ("warehouse", "environment")}
-    for key, value in said.items():
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"{path}: `{key}`: expected text, found {value!r}; put it in quotes.")
-    return said
+    audit = audit_around(path, project_dir())
+    return Warehouse(path, schema=schema, environment=environment, audit=audit)
 
 
 warehouse_option = click.option(
@@ -93,12 +75,6 @@ warehouse_option = click.option(
 schema_option = click.option(
     "--schema", help="Schema with the evidence.  [default: the one schema of the file that has evidence]"
 )
-groups_option = click.option(
-    "--groups",
-    envvar="ATTEST_GROUPS",
-    default="",
-    help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
-)
 environment_option = click.option(
     "--environment", help="What was collected: prod, a branch, a developer.  [default: attest.yml, else prod]"
 )
@@ -107,11 +83,18 @@ known_at_option = click.option(
     help="State of knowledge: an instant in UTC, or a date for the end of that day.  "
     "[default: everything recorded]",
 )
-groups_option = click.option(
+_groups_option = click.option(
     "--groups",
     envvar="ATTEST_GROUPS",
     default="",
     help="Groups of the requester, with commas.  [env: ATTEST_GROUPS; default: only everyone]",
+)
+_subject_option = click.option(
+    "--subject",
+    envvar="ATTEST_SUBJECT",
+    default="",
+    help="Who the requester is; the groups are those of the membership file, where attest.yml names one.  "
+    "[env: ATTEST_SUBJECT]",
 )
 format_option = click.option(
     "--format",
@@ -132,7 +115,8 @@ def request_options(command: _Command) -> _Command:
     """State of knowledge, requester, scope and place."""
     options = [
         known_at_option,
-        groups_option,
+        _groups_option,
+        _subject_option,
         click.option(
             "--scope",
             multiple=True,
@@ -146,6 +130,37 @@ def request_options(command: _Command) -> _Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def requester_options(command: _Command) -> _Command:
+    """Who asks: groups, or a subject whose groups the membership file knows."""
+    return _groups_option(_subject_option(command))
+
+
+def requester_of(groups: str, subject: str) -> Requester:
+    """Who asks, as the options say; a membership that counts as absent is told on standard error.
+
+    Raises InputError where groups and a membership file would both say in which groups the subject is, and
+    where that file or attest.yml cannot be read.
+    """
+    from dbt_attest.resolution import Requester
+
+    named, subject = groups_of(groups), subject.strip()
+    project = project_dir()
+    file = read_settings(project / "attest.yml").membership if project and subject else None
+    if file is None:
+        return Requester(groups=named, subject=subject or None)
+    if named:
+        raise InputError(
+            f"--groups: expected none beside --subject {subject}, whose groups are in {file.path}, found "
+            f"{', '.join(named)}; leave one of the two out (ATTEST_GROUPS and ATTEST_SUBJECT count, too)."
+        )
+    from dbt_attest.resolution.membership import read_membership
+
+    membership = read_membership(file)
+    if membership.warning:
+        click.echo(f"attest: warning: {safe(membership.warning)}", err=True)
+    return membership.requester(subject)
 
 
 def groups_of(text: str) -> list[str]:

@@ -37,6 +37,12 @@ rules:
 # policies:
 #   board: {{groups: [finance_confidential], existence: hidden}}
 
+# The groups of the subjects that ask with --subject: CSV with the columns subject and group, and how old it may be.
+# membership: {{file: groups.csv, max_age: 1d}}
+
+# Every question as a JSON line: who asked what, and what was decided.
+# audit: .attest/audit.jsonl
+
 # Older evidence than this makes answers warn and `attest status` fail.
 # collection: {{max_age: 2d}}
 """

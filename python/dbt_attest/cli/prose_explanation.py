@@ -72,7 +72,7 @@ _SENTENCES = {
     "covers": "{evidence_id}: {interval}, but {detail}",
     "competes": "{evidence_id}: {interval}, and so are others: {detail}",
     "governs": "{evidence_id}: {interval}, and it governs",
-    "permitted": "{evidence_id}: yes, by group {group}",
+    "permitted": "{evidence_id}: yes, {permitted}",
     "withheld": "something that decides is withheld from them",
 }
 
@@ -122,8 +122,15 @@ def _sentence(step: Step) -> str:
         valid_to=step.valid_to or "",
         ended=_ENDS.get(detail, detail).format(other=other),
         interval=_interval(step.valid_from, step.valid_to),
-        group=safe(detail),
+        permitted=_permitted(detail),
     )
+
+
+def _permitted(detail: str) -> str:
+    """By which group, and where that stands; a group's name can have a colon of its own."""
+    group, colon, place = detail.rpartition(": ")
+    said = "its annotation" if place == "annotation" else safe(place)
+    return f"by group {safe(group)}, as {said} says" if colon else f"by group {safe(detail)}"
 
 
 def _interval(first: date | None, before: date | None) -> str:

@@ -52,6 +52,10 @@ def _facts(one: Support) -> list[str]:
         facts.append(
             f"freshness then: {then}; now: {one.freshness_now} as of {instant(one.freshness_now_at)}"
         )
+    if one.columns or one.columns_withheld:
+        names = [safe(column["name"]) for column in one.columns or ()]
+        names += ["others that these groups may not see"] if one.columns_withheld else []
+        facts.append(f"columns: {', '.join(names)}")
     return facts + [f"warning ({warning}): {_WARNINGS[warning]}" for warning in one.warnings]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_attest.cli.terminal import safe
+from dbt_attest.resolution.audit_check import AuditCheck
 from dbt_attest.resolution.citations import FAILURES, Verdicts
 from dbt_attest.resolution.reproduction import Reproduction
 from dbt_attest.warehouse.rebuilding import Rebuilt
@@ -41,6 +42,19 @@ def reproduction(found: Reproduction, file: Path) -> str:
     lines = [f"{file}: differs from what the same question gives."]
     for one in found.departures:
         lines += _wrapped(f"{one.place}: the bundle has {_short(one.in_bundle)}, ")
+        lines += _wrapped(f"the warehouse {_short(one.in_warehouse)}", "    ")
+    return "\n".join(lines)
+
+
+def audit(found: AuditCheck, file: Path) -> str:
+    """How many lines of an audit were decided again, with every difference."""
+    again = found.lines - found.undecided
+    lines = [f"{file}: {again} of {found.lines} lines decided again, {len(found.differences)} differences."]
+    for one in found.differences:
+        if not one.place:
+            lines += _wrapped(f"line {one.line}: expected a line of an audit, found {_short(one.in_audit)}")
+            continue
+        lines += _wrapped(f"line {one.line}, {one.place}: the audit has {_short(one.in_audit)}, ")
         lines += _wrapped(f"the warehouse {_short(one.in_warehouse)}", "    ")
     return "\n".join(lines)
 

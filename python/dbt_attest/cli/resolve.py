@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from dbt_attest.cli.options import exit_code_of, groups_of, place, question_options, scope_of, show
+from dbt_attest.cli.options import (
+    asked_warehouse,
+    exit_code_of,
+    place,
+    question_options,
+    requester_of,
+    scope_of,
+    show,
+)
 from dbt_attest.cli.terminal import as_json
 
 
@@ -36,6 +44,7 @@ def command(
     bundle: bool,
     known_at: str | None,
     groups: str,
+    subject: str,
     scope: tuple[str, ...],
     environment: str | None,
     warehouse: Path | None,
@@ -48,11 +57,10 @@ def command(
     outcome and one reason; exit code 2 where the entity is unknown.
     """
     from dbt_attest.cli.prose import prose
-    from dbt_attest.resolution import Requester, Warehouse
 
     path, environment = place(warehouse, environment)
-    requester = Requester(groups=groups_of(groups))
-    asked = Warehouse(path, schema=schema, environment=environment)
+    requester = requester_of(groups, subject)
+    asked = asked_warehouse(path, schema, environment)
     question: dict[str, Any] = {
         "on": on,
         "during": during,

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dbt_attest.cli.options import format_option, place, schema_option, warehouse_option
+from dbt_attest.cli.options import format_option, place, project_dir, schema_option, warehouse_option
 from dbt_attest.cli.terminal import as_json, safe
+from dbt_attest.resolution.settings import read_settings
 
 if TYPE_CHECKING:
+    from dbt_attest.resolution.membership import Membership
     from dbt_attest.warehouse.state import ProjectState, State
 
 _COLUMNS = (
@@ -40,28 +42,41 @@ def command(environment: str | None, warehouse: Path | None, schema: str | None,
     """What the warehouse holds, and whether something needs a person.
 
     Only counts, by project and environment. Exit code 1 where evidence is older than attest.yml allows,
-    nothing was collected, removals are held, or the resolvers are missing.
+    nothing was collected, removals are held, the resolvers are missing, or the membership file that attest.yml
+    names is older than it allows.
     """
     from dbt_attest.resolution import Warehouse
     from dbt_attest.warehouse.state import state
 
     path, _ = place(warehouse, environment)
+    membership = _membership()
     with Warehouse(path, schema=schema).connection() as (connection, in_schema):
         found = state(connection, in_schema, environment)
+    needs_a_person = found.needs_a_person or (membership is not None and membership.absent)
     if output == "json":
         values = {
             "warehouse": str(path),
             "resolvers": found.resolvers,
-            "needs_a_person": found.needs_a_person,
+            "needs_a_person": needs_a_person,
             "projects": [_as_json(project) for project in found.projects],
+            "membership": membership and membership.as_json(),
         }
         click.echo(as_json(values))
     else:
-        _print(path, found)
-    return 1 if found.needs_a_person else 0
+        _print(path, found, membership)
+    return 1 if needs_a_person else 0
 
 
-def _print(path: Path, found: State) -> None:
+def _membership() -> Membership | None:
+    """The membership file of the project around the present folder, None where its attest.yml names none."""
+    from dbt_attest.resolution.membership import read_membership
+
+    project = project_dir()
+    file = read_settings(project / "attest.yml").membership if project else None
+    return None if file is None else read_membership(file)
+
+
+def _print(path: Path, found: State, membership: Membership | None) -> None:
     click.echo(f"{path}\n")
     if found.projects:
         import agate  # type: ignore[import-untyped]
@@ -72,8 +87,13 @@ def _print(path: Path, found: State) -> None:
         table = agate.Table([_as_row(project) for project in found.projects], _COLUMNS, types)
         table.print_table(output=sys.stdout, max_columns=None, max_column_width=None, locale="en_US")
         click.echo()
-    for sentence in _advice(found):
-        click.echo(sentence)
+    if membership is not None and membership.age is not None:
+        click.echo(
+            f"Membership: {len(membership.groups_of)} subjects in {safe(membership.path.name)}, "
+            f"{_duration(membership.age)} old, at most {_duration(membership.max_age)}.\n"
+        )
+    for sentence in _advice(found, membership):
+        click.echo(safe(sentence))
 
 
 _COUNTED = {"collections", "stated", "governed", "unclassified", "removed", "held", "findings"}
@@ -105,7 +125,7 @@ def _as_json(project: ProjectState) -> dict[str, Any]:
     }
 
 
-def _advice(found: State) -> list[str]:
+def _advice(found: State, membership: Membership | None) -> list[str]:
     said = [
         f"{project.project_name} ({project.environment}) is stale: expected a manifest of the last "
         f"{_duration(project.max_age or timedelta())}, found one {_duration(project.age)} old; "
@@ -124,6 +144,8 @@ def _advice(found: State) -> list[str]:
         said.append("Nothing has been collected: run `attest build`.")
     if not found.resolvers:
         said.append("The resolvers are missing: run `dbt build` in the project, it creates them.")
+    if membership is not None and membership.warning:
+        said.append(membership.warning)
     return said or ["Nothing needs a person."]
 
 

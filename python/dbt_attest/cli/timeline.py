@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dbt_attest.cli.options import groups_of, place, question_options, scope_of, show
+from dbt_attest.cli.options import asked_warehouse, place, question_options, requester_of, scope_of, show
 
 
 @click.command("timeline")
@@ -36,6 +36,7 @@ def command(
     diff: tuple[str, str] | None,
     known_at: str | None,
     groups: str,
+    subject: str,
     scope: tuple[str, ...],
     environment: str | None,
     warehouse: Path | None,
@@ -49,7 +50,6 @@ def command(
     Exit code 2 where the entity is unknown.
     """
     from dbt_attest.cli import prose, prose_changes, prose_history
-    from dbt_attest.resolution import Requester, Warehouse
     from dbt_attest.resolution.differences import differences
 
     if history + changes + (diff is not None) > 1:
@@ -57,8 +57,8 @@ def command(
     if history and scope:
         raise click.UsageError("--scope: expected none with --history, which tells of every scope.")
     path, environment = place(warehouse, environment)
-    requester = Requester(groups=groups_of(groups))
-    asked = Warehouse(path, schema=schema, environment=environment)
+    requester = requester_of(groups, subject)
+    asked = asked_warehouse(path, schema, environment)
     where = scope_of(scope)
     if history:
         told = asked.history(name, known_at=known_at, requester=requester)

@@ -9,9 +9,9 @@ import click
 
 from dbt_attest.cli.options import (
     format_option,
-    groups_of,
-    groups_option,
     place,
+    requester_of,
+    requester_options,
     required_project_dir,
     schema_option,
     warehouse_option,
@@ -36,7 +36,7 @@ from dbt_attest.cli.terminal import as_json, safe
     type=click.Path(path_type=Path),
     help="The archive to rebuild from.  [default: archive in attest.yml]",
 )
-@groups_option
+@requester_options
 @warehouse_option
 @schema_option
 @format_option
@@ -46,20 +46,24 @@ def command(
     rebuild: bool,
     archive: Path | None,
     groups: str,
+    subject: str,
     warehouse: Path | None,
     schema: str | None,
     output: str,
 ) -> int:
-    """Whether a bundle, an answer or the warehouse is what its evidence says.
+    """Whether a bundle, an answer, an audit or the warehouse is what its evidence says.
 
     FILE is an evidence bundle: its question is asked again, at the same state of knowledge and of the warehouse,
-    for the groups that it was made for, of which you have to be. With --bundle, FILE is an answer, and each of its
-    claims is checked against the bundle. With --rebuild, the warehouse is compared with its archive: everything
-    recorded, in every environment, for every day and state of knowledge; it is only read. Exit code 1 where
-    something differs or fails.
+    for the groups that it was made for, of which you have to be. Or it is an audit: every line is decided again in
+    the same way, and what differs is shown where you are in the groups of the line. With --bundle, FILE is an
+    answer, and each of its claims is checked against the bundle. With --rebuild, the warehouse is compared with its
+    archive: everything recorded, in every environment, for every day and state of knowledge; it is only read. Exit
+    code 1 where something differs or fails.
     """
     if rebuild == (file is not None):
-        raise click.UsageError("Say what to verify: a bundle, an answer with --bundle, or --rebuild.")
+        raise click.UsageError(
+            "Say what to verify: a bundle, an answer with --bundle, an audit, or --rebuild."
+        )
     if file is None:
         from dbt_attest.cli.build import progress
         from dbt_attest.cli.prose_verification import rebuilt
@@ -83,14 +87,20 @@ def command(
         )
         _show(found.as_json(), verdicts(found), output)
         return 0 if all(one.supported for one in found.verdicts) else 1
-    from dbt_attest.cli.prose_verification import reproduction
-    from dbt_attest.resolution import Requester, Warehouse
+    from dbt_attest.cli.prose_verification import audit, reproduction
+    from dbt_attest.resolution import Warehouse
+    from dbt_attest.resolution.audit_check import check_audit, is_audit
     from dbt_attest.resolution.reproduction import reproduce
 
+    if is_audit(file):
+        path, _ = place(warehouse, None)
+        checked = check_audit(Warehouse(path, schema=schema), file, requester_of(groups, subject))
+        _show(checked.as_json(), audit(checked, file), output)
+        return 0 if checked.identical else 1
     given = check(file, read_json(file), BUNDLE)
     path, _ = place(warehouse, given["question"]["environment"])
     asked = Warehouse(path, schema=schema)
-    again = reproduce(asked, given, Requester(groups=groups_of(groups)))
+    again = reproduce(asked, given, requester_of(groups, subject))
     _show(again.as_json(), reproduction(again, file), output)
     return 0 if again.identical else 1
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from dbt_attest import __version__
 from dbt_attest.errors import InputError
+from dbt_attest.resolution.audit import audited
 from dbt_attest.resolution.history import Change
 from dbt_attest.resolution.lineage import upstream
 from dbt_attest.resolution.periods import period
@@ -24,6 +25,7 @@ from dbt_attest.resolution.warehouse import Warehouse
 BUNDLE_VERSION = 1
 
 
+@audited("bundle")
 def bundle(
     warehouse: Warehouse,
     entity: str,

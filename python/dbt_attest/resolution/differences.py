@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from dbt_attest.errors import InputError
+from dbt_attest.resolution.audit import audited
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import Resolution, Segment, plain
 from dbt_attest.resolution.warehouse import Warehouse
@@ -68,6 +69,7 @@ class Differences:
         return as_plain
 
 
+@audited("differences")
 def differences(
     warehouse: Warehouse,
     entity: str,

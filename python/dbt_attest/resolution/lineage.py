@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.audit import audited
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import plain
 from dbt_attest.resolution.warehouse import Warehouse
@@ -108,6 +109,7 @@ class Impact:
         return as_plain
 
 
+@audited("lineage up")
 def upstream(
     warehouse: Warehouse,
     node: str,
@@ -125,6 +127,7 @@ def upstream(
     return _lineage(warehouse, sql, "up", node, None, known_at, requester, environment)
 
 
+@audited("lineage down")
 def downstream(
     warehouse: Warehouse,
     node: str,
@@ -138,6 +141,7 @@ def downstream(
     return _lineage(warehouse, sql, "down", node, None, known_at, requester, environment)
 
 
+@audited("lineage path")
 def path(
     warehouse: Warehouse,
     node: str,
@@ -158,6 +162,7 @@ def path(
     return Lineage(**vars(found) | {"asked": node, "to": to})
 
 
+@audited("lineage impact")
 def impact(
     warehouse: Warehouse,
     node: str,

@@ -14,6 +14,7 @@ from typing import Any
 
 from dbt_attest import __version__
 from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.audit import audited
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import plain
 from dbt_attest.resolution.timeline_file import timeline_sql
@@ -27,13 +28,14 @@ FACET = "urn:dbt-attest:openlineage:governing-definition:1"
 _DONE = {"success": "COMPLETE", "partial success": "COMPLETE"}
 
 
+@audited("openlineage")
 def events(
     warehouse: Warehouse,
     *,
     known_at: datetime | date | str | None = None,
     requester: Requester,
     scope: Mapping[str, str] | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     """A START and a COMPLETE or FAIL event for each node that the last recorded run of each project built.
 
     Only what really ran is a run: nothing that was compiled, empty, reused or skipped. The run of the dbt
@@ -61,8 +63,11 @@ def events(
         governing: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for one in rows(_GOVERNING):
             governing[one.pop("node_id")].append(one)
-    for run in runs:
-        yield from _events(run, inputs[run["node_id"]], governing[run["node_id"]], relations)
+    return [
+        event
+        for run in runs
+        for event in _events(run, inputs[run["node_id"]], governing[run["node_id"]], relations)
+    ]
 
 
 def _events(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.bundle import bundle as make_bundle
+from dbt_attest.resolution.held import Held
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: What follows the clock or the product and not the evidence.
 _NOT_COMPARED = {"attest_version", "assumed_today"}
@@ -58,18 +55,6 @@ class Reproduction:
         }
 
 
-class _Pinned(Warehouse):
-    """A warehouse without what it learned of later."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, schema: str, of: Warehouse) -> None:
-        super().__init__(of.path, environment=of.environment)
-        self._open, self._schema = connection, schema
-
-    @contextmanager
-    def connection(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-        yield self._open, self._schema
-
-
 def reproduce(warehouse: Warehouse, given: dict[str, Any], requester: Requester) -> Reproduction:
     """Ask the question of a valid bundle again.
 
@@ -98,7 +83,7 @@ def reproduce(warehouse: Warehouse, given: dict[str, Any], requester: Requester)
     with warehouse.connection() as (_, schema):
         pass
     with pinned(warehouse.path, schema, question["environment"], clocks["ingested_at"]) as connection:
-        again = make_bundle(_Pinned(connection, schema, warehouse), question["asked"], **asked)
+        again = make_bundle(Held(connection, schema, warehouse), question["asked"], **asked)
     departures = [
         Departure(place, ours, theirs if _at(today, place) == theirs else _WITHHELD)
         for place, ours, theirs in _differences(given, again)

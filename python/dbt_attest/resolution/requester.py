@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 class Requester:
     """Who asks, as the caller's environment or identity provider says; never as a resolved text says.
 
-    `groups` are the requester's groups; everybody is also in the built-in group `everyone`.
+    `groups` are the requester's groups; everybody is also in the built-in group `everyone`, and groups alone
+    decide what may be seen. `subject` and `tenant` say who it is, for the audit.
     """
 
     groups: Sequence[str] = field(default_factory=tuple)
     subject: str | None = None
+    tenant: str | None = None
 
     def __post_init__(self) -> None:
         # a text is one group, not its letters

@@ -37,7 +37,8 @@ class Support:
     with the reason why there is none. The fields are the columns of `support_on`: `evidence_class` says what
     the results of dbt prove, `run_…` is the last run that executed it, `tests` are those of that run (test,
     outcome, failures); `freshness_then` is of the end of the day asked, `freshness_now` of all that is known.
-    Instants are UTC.
+    `columns` (name, data_type) are those that the requester may see, `columns_withheld` is whether there are others
+    that they may know of. Instants are UTC.
     """
 
     outcome: str
@@ -60,6 +61,8 @@ class Support:
     freshness_then_at: datetime | None
     freshness_now: str | None
     freshness_now_at: datetime | None
+    columns: list[dict[str, Any]] | None
+    columns_withheld: bool | None
     warnings: list[str]
 
 

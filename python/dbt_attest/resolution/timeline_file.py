@@ -8,6 +8,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 from dbt_attest.resolution.asking import trouble_told
+from dbt_attest.resolution.audit import audited
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.warehouse import Warehouse
 
@@ -27,6 +28,7 @@ class Written:
     entities: int
 
 
+@audited("export")
 def write_timeline(
     warehouse: Warehouse,
     path: Path,

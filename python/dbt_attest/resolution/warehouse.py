@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.audit import Audit, audited
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import Resolution, Segment, Step, Support
 
@@ -29,11 +30,15 @@ def open(path: str | Path, *, schema: str | None = None, environment: str | None
     """The evidence warehouse in a DuckDB file, a stand-alone one or a project's own.
 
     `schema` is needed only where several schemas of the file hold evidence; `environment` is the one that is
-    asked where a question names none (default: the one the resolvers were built for).
+    asked where a question names none (default: the one the resolvers were built for). Each question is written
+    to the audit that the nearest attest.yml around the file names, if any.
 
     Raises WarehouseError where the file is missing, no warehouse, or held by a writer for too long.
     """
-    warehouse = Warehouse(Path(path), schema=schema, environment=environment)
+    from dbt_attest.resolution.settings import audit_around
+
+    path = Path(path)
+    warehouse = Warehouse(path, schema=schema, environment=environment, audit=audit_around(path))
     with warehouse.connection():
         return warehouse
 
@@ -44,9 +49,17 @@ class Warehouse:
     `open` makes one, and checks at once that the file can be asked; without it the first question does.
     """
 
-    def __init__(self, path: Path, *, schema: str | None = None, environment: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        schema: str | None = None,
+        environment: str | None = None,
+        audit: Audit | None = None,
+    ) -> None:
         self.path = path
         self.environment = environment
+        self.audit = audit
         self._wanted_schema = schema
 
     @contextmanager
@@ -67,6 +80,14 @@ class Warehouse:
         finally:
             connection.close()
 
+    @contextmanager
+    def held(self) -> Iterator[Warehouse]:
+        """The same in one state: everything that is asked of it is asked of one connection, without audit."""
+        from dbt_attest.resolution.held import Held
+
+        with self.connection() as (connection, schema):
+            yield Held(connection, schema, self)
+
     def asked_place(self) -> tuple[str, str]:
         """The schema of evidence and resolvers, and the environment that is asked where none is named."""
         from dbt_attest.warehouse.files import find_schema
@@ -79,6 +100,7 @@ class Warehouse:
             )
             return find_schema(connection, self.path, self._wanted_schema), row["environment"]
 
+    @audited("resolve")
     def resolve(
         self,
         entity: str,
@@ -143,6 +165,7 @@ class Warehouse:
                 found = replace(found, explanation=tuple(Step(**one) for one in rows))
         return found
 
+    @audited("timeline")
     def timeline(
         self,
         entity: str,
@@ -162,6 +185,7 @@ class Warehouse:
             environment=environment,
         )
 
+    @audited("history")
     def history(
         self,
         entity: str,
@@ -210,6 +234,7 @@ class Warehouse:
             )
         return tuple(Change(**row) for row in rows)
 
+    @audited("changes")
     def changes(
         self,
         entity: str,

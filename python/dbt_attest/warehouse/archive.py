@@ -3,7 +3,7 @@
     <archive>/files/ab/abcdef….gz     a file that was read, compressed, by the SHA-256 of its content
     <archive>/collections/….json      which files one collection read, where, with which instants
 
-Nothing in it is ever changed: a file is written under another name and renamed, and only where there is none.
+Nothing but a redaction ever changes it: a file is written under another name and renamed, and only where there is none.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class InArchive:
         """
         with tempfile.TemporaryDirectory(prefix="attest-archive-") as folder:
             for file in self.collection.files:
-                path = _place_in(Path(folder), file.path)
+                path = place_in(Path(folder), file.path)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(_content(self.archive, file))
                 set_changed(path, file.generated_at)
             manifest = self.collection.files[0]
             yield Place(
                 project_dir=Path(folder),
-                target_dir=_place_in(Path(folder), manifest.path).parent,
+                target_dir=place_in(Path(folder), manifest.path).parent,
                 environment=self.collection.environment,
                 ingested_at=self.collection.ingested_at,
                 git_commit=self.collection.git_commit or "",
@@ -103,7 +103,7 @@ def keep_files(archive: Path, artifacts: Iterable[Artifact], place: Place) -> No
         kept = _file(archive, artifact.artifact_id)
         if kept.exists():
             continue
-        content = _read_again(artifact, place)
+        content = read_again(artifact, place)
         # without a time of its own, the same content gives the same file
         _put(kept, gzip.compress(content, compresslevel=6, mtime=0))
 
@@ -188,7 +188,8 @@ def _content(archive: Path, file: ArchivedFile) -> bytes:
     return content
 
 
-def _read_again(artifact: Artifact, place: Place) -> bytes:
+def read_again(artifact: Artifact, place: Place) -> bytes:
+    """The content of a file that was read at a place; raises InputError where it is another one by now."""
     for path in _candidates(artifact.path, place):
         try:
             content = path.read_bytes()
@@ -210,7 +211,7 @@ def _candidates(path: str, place: Place) -> Iterator[Path]:
     yield place.project_dir / unicodedata.normalize("NFD", path)
 
 
-def _place_in(folder: Path, path: str) -> Path:
+def place_in(folder: Path, path: str) -> Path:
     """A path of an archive, which somebody else may have written, inside the folder."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:

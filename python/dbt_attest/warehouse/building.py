@@ -14,8 +14,9 @@ from dbt_attest.warehouse.archive import archived, keep_collection, keep_files
 from dbt_attest.warehouse.collection import Collection, Recorded
 from dbt_attest.warehouse.files import PATIENCE, connect, evidence_schemas
 from dbt_attest.warehouse.garbage import without_collector
-from dbt_attest.warehouse.place import Place, read_place
+from dbt_attest.warehouse.place import Place
 from dbt_attest.warehouse.recorded_before import recorded_before
+from dbt_attest.warehouse.redactions import in_archive, in_warehouse, reading
 from dbt_attest.warehouse.replay import Past, Progress, Replay, find, replay
 from dbt_attest.warehouse.writing import STAND_ALONE_SCHEMA, Destination, writing
 
@@ -79,13 +80,15 @@ def build(
                 recorded=Recorded(None),
                 resolvers_missing=not before.resolvers,
             )
-    read = read_place(place)
-    collection = read.collection
-    destination = _destination(path, _own_schema(read.manifest, path), project_file.environment)
-    if archive is not None:
-        keep_files(archive, collection.artifacts, place)
-    with writing(destination, patience) as writer:
-        written = writer.record(collection)
+    redactions = in_warehouse(path, patience) + in_archive(archive)
+    with reading(place, redactions) as (clean, read):
+        collection = read.collection
+        destination = _destination(path, _own_schema(read.manifest, path), project_file.environment)
+        if archive is not None:
+            keep_files(archive, collection.artifacts, clean)
+        with writing(destination, patience) as writer:
+            written = writer.record(collection)
+            writer.keep(redactions)
     if archive is not None:
         keep_collection(archive, archived(collection, written.collection_id, written.ingested_at))
     return _summary(destination, collection, read.extraction, written.recorded, not writer.resolvers)

@@ -2,7 +2,8 @@
 
 A manifest that lacks a fifth of a project is more often a wrong target folder, a failed parse or lost `meta`
 than a decision. What it would remove, or strip of its authority, dates or permissions, is held: of these
-things the collection is as silent as of disabled ones, and everything else that it says is recorded.
+things the collection is as silent as of disabled ones, and everything else that it says is recorded. Only
+what it takes from somebody's permission holds at once: the resolvers permit what is held and what stands.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def hold(run: Run, schema: str, guard: Guard, owned: str, compared: str) -> None
     )
     run(
         f"insert into {quoted(schema)}.held_removals by name "
-        f"select entity_id, evidence_id, node_id, reason, true as held, {shared} from held_now"
+        f"select entity_id, evidence_id, node_id, reason, permissions, true as held, {shared} from held_now"
     )
     run(
         f"""
@@ -115,7 +116,7 @@ def _taken_away(schema: str, owned: str) -> str:
     """One row for each change that takes a definition away, or what makes it count."""
     return f"""
         create or replace temp table held_now as
-        select added.claim, added.entity_id, added.evidence_id, before.node_id,
+        select added.claim, added.entity_id, added.evidence_id, before.node_id, said.permissions,
           case
             when not added.stated then 'removed'
             when before.authority = 'authoritative' and said.authority is distinct from 'authoritative'

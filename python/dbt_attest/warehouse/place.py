@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dbt_attest.annotations import Extraction, ProjectFile, read_project_file
 from dbt_attest.artifacts import Manifest, read_manifest
 from dbt_attest.warehouse.collecting import collect
 from dbt_attest.warehouse.collection import Collection
+
+if TYPE_CHECKING:
+    from dbt_attest.warehouse.redactions import Redaction
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -24,7 +28,8 @@ class Place:
     `environment` is what it is a collection of; None is as attest.yml says. `ingested_at` is when a
     warehouse learned of it first, None is now; `git_commit` and `authored_at` say which commit it is of: None
     asks the environment, empty text is none.
-    `removals_allowed` lets it take away more than attest.yml allows.
+    `removals_allowed` lets it take away more than attest.yml allows, and `redactions` are of texts that it is to be
+    read without, beside those that warehouse and archive know.
     """
 
     project_dir: Path
@@ -34,6 +39,7 @@ class Place:
     git_commit: str | None = None
     authored_at: datetime | None = None
     removals_allowed: bool = False
+    redactions: tuple[Redaction, ...] = ()
 
     @property
     def name(self) -> str:

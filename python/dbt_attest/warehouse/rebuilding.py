@@ -27,7 +27,7 @@ _EXAMPLES = 5
 _NOT_COMPARED = {"collection_id", "ingested_at", "attest_version"}
 # Assertions are compared as the resolvers know them. Findings are about reading: of what could not be read at
 # all, nothing is in the archive.
-_NO_ANSWERS = {"assertions", "contract_versions", "reader_findings"}
+_NO_ANSWERS = {"assertions", "contract_versions", "reader_findings", "redactions"}
 
 
 @dataclass(frozen=True)

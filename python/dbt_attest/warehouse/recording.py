@@ -126,6 +126,7 @@ def _record(
             generated_at,
             *(artifact.generated_at for artifact in collection.side_files),
         ),
+        "observed_at": max(artifact.generated_at for artifact in collection.artifacts),
         "max_age": _seconds(collection.max_age),
         "max_unverified": _seconds(collection.max_unverified),
         "removals_allowed": collection.removals_allowed,

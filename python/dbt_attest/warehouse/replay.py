@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from dbt_attest.errors import InputError
 from dbt_attest.warehouse.archive import (
     ArchivedCollection,
+    InArchive,
     archived,
     is_archive,
     keep_collection,
@@ -19,7 +20,8 @@ from dbt_attest.warehouse.archive import (
     read_archive,
 )
 from dbt_attest.warehouse.garbage import without_collector
-from dbt_attest.warehouse.place import Place, read_place
+from dbt_attest.warehouse.place import Place
+from dbt_attest.warehouse.redactions import in_archive, in_warehouse, keep_in_archive, reading
 from dbt_attest.warehouse.writing import Destination, Written, writing
 
 _One = TypeVar("_One")
@@ -81,14 +83,21 @@ def replay(
     One is in memory at a time. What cannot be read is skipped and named in `done`, the rest is recorded.
     """
     kept: list[ArchivedCollection] = []
+    known = dict.fromkeys(in_warehouse(destination.path, patience) + in_archive(archive))
+    archives: set[Path] = set()
     with writing(destination, patience) as writer:
         for past in pasts:
             try:
                 with without_collector(), past.open() as place:
-                    collection = read_place(place).collection
-                    if archive is not None:
-                        keep_files(archive, collection.artifacts, place)
-                    written = writer.record(collection, place.ingested_at)
+                    known |= dict.fromkeys(place.redactions)
+                    if isinstance(past, InArchive) and past.archive not in archives:
+                        archives.add(past.archive)
+                        known |= dict.fromkeys(in_archive(past.archive))
+                    with reading(place, known) as (clean, read):
+                        collection = read.collection
+                        if archive is not None:
+                            keep_files(archive, collection.artifacts, clean)
+                        written = writer.record(collection, place.ingested_at)
             except InputError as error:
                 done.skipped.append(Skipped(past.name, str(error)))
                 continue
@@ -100,7 +109,9 @@ def replay(
                 keep_collection(archive, entry)
             else:
                 kept.append(entry)
+        writer.keep(known)
     if archive is not None:
+        keep_in_archive(archive, known)
         for entry in kept:
             keep_collection(archive, entry)
     done.resolvers_missing = not writer.resolvers

@@ -6,10 +6,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import duckdb
@@ -19,6 +19,7 @@ from dbt_attest.warehouse.collection import Collection, Recorded
 from dbt_attest.warehouse.contract import bring_up_to_date, quoted
 from dbt_attest.warehouse.files import connect, evidence_schemas
 from dbt_attest.warehouse.recording import record
+from dbt_attest.warehouse.redactions import Redaction, keep_in_warehouse
 from dbt_attest.warehouse.resolvers import are_built, build_resolvers, mark_built, resolvers_present
 
 #: Schema of the evidence tables in a stand-alone warehouse.
@@ -88,6 +89,13 @@ class Writer:
             ) from error
         return Written(recorded, *row)
 
+    def keep(self, redactions: Iterable[Redaction]) -> None:
+        """Add the redactions that the warehouse does not know; after `record`."""
+        if self._prepared:
+            now = datetime.now(timezone.utc)
+            added = keep_in_warehouse(self._connection, self.destination.schema, redactions, now)
+            self.added = self.added or added > 0
+
 
 @contextmanager
 def writing(destination: Destination, patience: float) -> Iterator[Writer]:
@@ -109,7 +117,7 @@ def writing(destination: Destination, patience: float) -> Iterator[Writer]:
     # what a symbolic link leads to is replaced, not the link
     path = destination.path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _only_builder(path, patience), _folder_for_copies(path) as folder:
+    with only_builder(path, patience), folder_for_copies(path) as folder:
         # the same base name, since DuckDB names the catalog by it
         copy = folder / path.name
         if path.exists():
@@ -159,7 +167,7 @@ def _copy(path: Path, copy: Path, patience: float) -> None:
 
 
 @contextmanager
-def _folder_for_copies(path: Path) -> Iterator[Path]:
+def folder_for_copies(path: Path) -> Iterator[Path]:
     """A folder beside the file; what a killed build left there goes, since only one builds at a time."""
     prefix = f".{path.name}-"
     for left in path.parent.glob(f"{prefix}*"):
@@ -169,7 +177,7 @@ def _folder_for_copies(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _only_builder(path: Path, patience: float) -> Iterator[None]:
+def only_builder(path: Path, patience: float) -> Iterator[None]:
     """Hold the lock that builders of a stand-alone warehouse take turns with; it falls with the process."""
     import fcntl
 

@@ -25,6 +25,7 @@ policies:
   board: {groups: [board], existence: hidden}
 collection: {max_age: 2d, max_unverified: 26w, max_removed: 12.5%}
 precedence: {owner: [group, annotation]}
+membership: {file: groups.csv, max_age: 1d}
 """
 
 

@@ -104,7 +104,7 @@ def _ended(folder, module, step, *words, before="pass"):
     return ended.returncode, ended.stdout + ended.stderr
 
 
-STEPS = [("building", "read_place"), ("building", "keep_files"), ("loading", "append"), ("changes", "load"),
+STEPS = [("redactions", "read_place"), ("building", "keep_files"), ("loading", "append"), ("changes", "load"),
          ("recording", "append_history"), ("writing", "record"), ("writing", "are_built")]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def test_a_damaged_archive(archived, attest):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["verify"], "Say what to verify: a bundle, an answer with --bundle, or --rebuild"),
+        (["verify"], "Say what to verify: a bundle, an answer with --bundle, an audit, or --rebuild"),
         (["verify", "--rebuild"], "expected the key `archive`"),
         (["verify", "--rebuild", "--archive", "docs"], "expected an archive, found none"),
         (["build", "past"], "Expected no folder without --archive"),

@@ -301,6 +301,7 @@ unit_tests:
         rows: [{collection_id: one, environment: prod, known_until: "2024-01-01 00:00:00Z"}]
       - {input: "source('attest_evidence', 'names')", rows: []}
       - {input: "source('attest_evidence', 'policies')", rows: []}
+      - {input: "source('attest_evidence', 'held_removals')", rows: []}
     expect:
       rows: [{outcome: answer, reason: in_force, evidence_id: B.v1}]
 """,

@@ -125,6 +125,20 @@ def test_what_decides_and_may_not_be_seen_is_one_step_without_a_name(restricted)
     assert ("in_force", "governs", "v2", None) in _steps(restricted, groups=["finance"], on="2024-08-01")
 
 
+def test_the_rule_that_permits_is_named(world, attest):
+    rules = "rules: [{path: 'docs/**', owner: ann}, {path: '**', permissions: [team]}]\n"
+    policies = "policies: {team: {groups: [finance]}}\n"
+    ruled = {key: value for key, value in V1.items() if key != "permissions"}
+    own = V2 | {"permissions": ["finance"]}
+    world.collect(AT, {"v1": ruled, "v2": own}, attest_yml=rules + policies)
+    steps = _steps(world, groups=["finance"], on="2024-08-01")
+    assert ("permission", "permitted", "v1", "finance: attest.yml rule 2") in steps
+    assert ("permission", "permitted", "v2", "finance: annotation") in steps
+    said = attest(world.folder, "resolve", "metric.b", "--explain", "--groups", "finance").output
+    assert "v1: yes, by group finance, as attest.yml rule 2 says" in said
+    assert "v2: yes, by group finance, as its annotation says" in said
+
+
 def test_a_restricted_entity_is_explained_alike_on_every_day(restricted):
     expected = [
         ("entity", "meant", None, "id"),

@@ -13,6 +13,7 @@ create table attest.collections (
   files_id varchar,
   generated_at timestamptz,
   known_until timestamptz,
+  observed_at timestamptz,
   disabled varchar[],
   ingested_at timestamptz,
   max_age interval,
@@ -130,6 +131,7 @@ create table attest.held_removals (
   evidence_id varchar,
   node_id varchar,
   reason varchar,
+  permissions varchar[],
   held boolean,
   manifest_id varchar,
   generated_at timestamptz,
@@ -255,6 +257,13 @@ create table attest.freshness_observations (
   message varchar,
   generated_at timestamptz,
   collection_id varchar,
+  ingested_at timestamptz
+);
+create table attest.redactions (
+  text_hash varchar,
+  evidence_id varchar,
+  redacted_at timestamptz,
+  why varchar,
   ingested_at timestamptz
 );
 create table attest.project_files (

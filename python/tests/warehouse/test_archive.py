@@ -234,18 +234,18 @@ def test_no_folder_and_no_archive(world):
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_recorded(world, monkeypatch):
-    from dbt_attest.warehouse import building
+    from dbt_attest.warehouse import redactions
 
     world.collect(JANUARY, {"v1": V1}, attest_yml=ATTEST_YML)
     before = world.rows()
-    real = building.read_place
+    real = redactions.read_place
 
     def read_and_write_over(place):
         read = real(place)
         (world.folder / "attest.yml").write_text(ATTEST_YML + "\n", encoding="utf-8")
         return read
 
-    monkeypatch.setattr(building, "read_place", read_and_write_over)
+    monkeypatch.setattr(redactions, "read_place", read_and_write_over)
     with pytest.raises(InputError, match="found it changed or gone"):
         world.collect(FEBRUARY, {"v1": V1}, attest_yml=ATTEST_YML + "# changed\n")
     assert world.rows() == before

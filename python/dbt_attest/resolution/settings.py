@@ -1,0 +1,117 @@
+"""What a question needs of `attest.yml`; `attest build` checks the file as a whole.
+
+Reading only these keys spares every question the import of the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from dbt_attest.errors import InputError
+from dbt_attest.resolution.audit import Audit
+
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+
+
+@dataclass(frozen=True)
+class MembershipFile:
+    """Where attest.yml says that the groups of subjects stand, and how old that may be."""
+
+    path: Path
+    max_age: timedelta
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The keys of one attest.yml; None is what it does not say. Paths are as they can be opened."""
+
+    warehouse: Path | None = None
+    environment: str | None = None
+    membership: MembershipFile | None = None
+    audit: Audit | None = None
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in an attest.yml, none of them where there is no file; raises InputError."""
+    if not path.exists():
+        return Settings()
+    values = _values(path)
+    warehouse, environment = (_text(path, values, key) for key in ("warehouse", "environment"))
+    return Settings(
+        warehouse=None if not warehouse else path.parent / warehouse,
+        environment=(environment or "").strip() or None,
+        membership=_membership(path, values.get("membership")),
+        audit=_audit(path, values.get("audit")),
+    )
+
+
+def audit_around(warehouse: Path, project: Path | None = None) -> Audit | None:
+    """The audit of the nearest attest.yml around a warehouse file, else of the one in `project`; raises InputError.
+
+    It goes with the file, so that asking from another folder leaves nothing out.
+    """
+    folders = [*warehouse.resolve().parents, *([project] if project else [])]
+    near = next((folder for folder in folders if (folder / "attest.yml").is_file()), None)
+    return None if near is None else read_settings(near / "attest.yml").audit
+
+
+def _values(path: Path) -> Mapping[str, Any]:
+    import yaml
+
+    expected = f"{path}: expected attest.yml"
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{expected}, found a file that cannot be read ({error.strerror}).") from None
+    except (yaml.YAMLError, ValueError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"{expected}, found text that is not YAML ({found}); repair it.") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise InputError(f"{expected} with `key: value` lines, found {type(values).__name__}; repair it.")
+    return values
+
+
+def _text(path: Path, values: Mapping[str, Any], key: str) -> str | None:
+    value = values.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{path}: `{key}`: expected text, found {value!r}; put it in quotes.")
+    return value
+
+
+def _membership(path: Path, value: Any) -> MembershipFile | None:
+    if value is None:
+        return None
+    file, max_age = (value.get("file"), value.get("max_age")) if isinstance(value, dict) else (None, None)
+    duration = re.fullmatch(r"([0-9]+) ?([hdw])", max_age) if isinstance(max_age, str) else None
+    if not isinstance(file, str) or not file or duration is None:
+        raise InputError(
+            f"{path}: `membership`: expected a file and its age limit like {{file: groups.csv, max_age: 1d}}, "
+            f"found {value!r}; repair it."
+        )
+    return MembershipFile(path.parent / file, timedelta(hours=int(duration[1]) * _HOURS[duration[2]]))
+
+
+def _audit(path: Path, value: Any) -> Audit | None:
+    if value is None or value is False or value == "off":
+        return None
+    said = {"file": value} if isinstance(value, str) else value
+    if isinstance(said, dict) and not said.keys() - {"file", "max_bytes", "keep"}:
+        file, max_bytes, keep = said.get("file"), said.get("max_bytes", 10_000_000), said.get("keep", 9)
+        if (
+            isinstance(file, str)
+            and file
+            and type(max_bytes) is type(keep) is int
+            and min(max_bytes, keep) > 0
+        ):
+            return Audit(path.parent / file, max_bytes, keep)
+    raise InputError(
+        f"{path}: `audit`: expected off, a file, or {{file: audit.jsonl, max_bytes: 10000000, keep: 9}}, "
+        f"found {value!r}; repair it."
+    )
