@@ -162,6 +162,19 @@ recorded as (
 )
 {% endmacro %}
 
+{#- One row per environment and project: the attest.yml of its latest collection, null without one. -#}
+{% macro present_project_files() %}
+    select
+      collection.environment,
+      collection.project_name,
+      arg_max(
+        {project_file_id: collection.project_file_id},
+        {generated_at: collection.generated_at, manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
+      ).project_file_id as project_file_id
+    from {{ attest.evidence('collections') }} as collection
+    group by collection.environment, collection.project_name
+{% endmacro %}
+
 {#- The CTE `present_policies`: one row per environment and project, with the policies of the latest attest.yml. -#}
 {% macro policy_ctes() %}
 present_policies as (
@@ -172,17 +185,7 @@ present_policies as (
       coalesce(list(policy.policy) filter (policy.policy is not null), []),
       coalesce(list(policy.groups) filter (policy.policy is not null), [])) as groups_of,
     coalesce(list(policy.policy) filter (policy.existence = 'hidden'), []) as hidden_policies
-  from (
-    select
-      collection.environment,
-      collection.project_name,
-      arg_max(
-        {project_file_id: collection.project_file_id},
-        {generated_at: collection.generated_at, manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
-      ).project_file_id as project_file_id
-    from {{ attest.evidence('collections') }} as collection
-    group by collection.environment, collection.project_name
-  ) as latest
+  from ({{ attest.present_project_files() }}) as latest
   left join {{ attest.evidence('policies') }} as policy on policy.project_file_id = latest.project_file_id
   group by latest.environment, latest.project_name
 )
