@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import shutil
@@ -80,3 +81,39 @@ def test_rendering_without_dbt_gives_what_dbt_compiles(wrong):
 
 def words(sql: str) -> list[str]:
     return re.sub(r'"', "", sql).split()
+
+
+def test_a_target_folder_alone_has_what_needs_no_history(wrong):
+    found = check(wrong, "--target-dir", "target")
+    of_history = {
+        ("history_rewritten", "REVENUE"), ("logic_changed", "VISITS"), ("relation_broken", "GHOST"),
+    }  # fmt: skip
+    assert {(row[0], row[3]) for row in planted()} - {
+        (gap["kind"], gap["evidence_id"] or "") for gap in found
+    } == of_history
+
+
+def test_against_an_earlier_manifest_only_what_the_change_broke(wrong):
+    found = check(wrong, "--against", "before/manifest.json")
+    assert [(gap["kind"], gap["evidence_id"]) for gap in found] == [
+        ("history_rewritten", "REVENUE"),
+        ("logic_changed", "VISITS"),
+        ("relation_broken", "GHOST"),
+        ("attribute_missing", "ORDERS"),
+        ("attribute_missing", "model.wrong.customers"),
+    ]
+    rewritten = found[0]
+    assert rewritten["found"].endswith("; shown by exposure.wrong.board_report")
+    assert "write a new version" in rewritten["repair"]
+
+
+def check(folder: Path, *words: str) -> list[dict[str, str]]:
+    ran = subprocess.run(
+        [str(BIN / "attest"), "check", "--format", "json", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1, ran.stderr
+    return json.loads(ran.stdout)["gaps"]

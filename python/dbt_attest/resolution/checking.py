@@ -1,0 +1,93 @@
+"""`attest check`: the gaps of a warehouse, or those that a target folder has or brings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt_attest.annotations import ProjectFile, read_project_file
+from dbt_attest.resolution.gaps import SEVERITIES, Gap, find_gaps
+from dbt_attest.resolution.warehouse import Warehouse
+from dbt_attest.warehouse.garbage import without_collector
+from dbt_attest.warehouse.thrown_away import SCHEMA, copy_evidence, in_memory, record_manifest
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found, the worst first and always in one order.
+
+    `place` is the warehouse or manifest that was checked, `against` what it was compared with. `before` counts
+    gaps that were there before and are not in `gaps`; it is 0 where nothing was compared.
+    """
+
+    place: Path
+    environment: str
+    against: Path | None
+    gaps: tuple[Gap, ...]
+    before: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many gaps there are of each severity."""
+        return {severity: sum(gap.severity == severity for gap in self.gaps) for severity in SEVERITIES}
+
+    def as_json(self) -> dict[str, Any]:
+        """The check as JSON values."""
+        return {
+            "checked": str(self.place),
+            "against": None if self.against is None else str(self.against),
+            "environment": self.environment,
+            "counts": self.counts,
+            "gaps_before": self.before,
+            "gaps": [gap.as_json() for gap in self.gaps],
+        }
+
+
+def check_warehouse(path: Path, *, schema: str | None = None, environment: str) -> Checked:
+    """The gaps that a warehouse knows of; raises WarehouseError where it cannot be read."""
+    with Warehouse(path, schema=schema).connection() as (connection, in_schema):
+        unquoted = in_schema[1:-1].replace('""', '"')
+        return Checked(path, environment, None, find_gaps(connection, unquoted, environment))
+
+
+@without_collector()
+def check_target(
+    project_dir: Path, target_dir: Path, *, environment: str | None = None, against: Path | None = None
+) -> Checked:
+    """The gaps of a target folder; with `against`, an earlier manifest.json, the folder of one, or a
+    warehouse, only those that were not there before.
+
+    No warehouse is needed and none is written. attest.yml and documents are those of `project_dir`. Raises
+    InputError and AnnotationErrors as `attest build` does, WarehouseError where `against` cannot be read.
+    """
+    project_file = read_project_file(project_dir / "attest.yml")
+    environment = environment or project_file.environment
+    manifest = target_dir / "manifest.json"
+    with in_memory() as connection:
+        before = _gaps_before(connection, project_dir, project_file, environment, against)
+        record_manifest(connection, project_dir, manifest, project_file, environment)
+        found = find_gaps(connection, SCHEMA, environment)
+    known = {gap.identity for gap in before}
+    new = tuple(gap for gap in found if gap.identity not in known)
+    return Checked(manifest, environment, against, new, len(found) - len(new))
+
+
+def _gaps_before(
+    connection: duckdb.DuckDBPyConnection,
+    project_dir: Path,
+    project_file: ProjectFile,
+    environment: str,
+    against: Path | None,
+) -> tuple[Gap, ...]:
+    if against is None:
+        return ()
+    earlier = against / "manifest.json" if against.is_dir() else against
+    if earlier.suffix == ".json":
+        record_manifest(connection, project_dir, earlier, project_file, environment)
+    else:
+        copy_evidence(connection, earlier, None, environment)
+    return find_gaps(connection, SCHEMA, environment)
