@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,16 +93,33 @@ def _many(word: str, count: int) -> str:
     return {"was": "were"}.get(word, f"{word}s")
 
 
-def _grouped(gaps: Iterable[Gap]) -> Iterator[list[Gap]]:
+def _grouped(gaps: Sequence[Gap]) -> Iterator[list[Gap]]:
     """The gaps in their order; many that say the same come together, where the first of them stands."""
     groups: dict[tuple[str, ...], list[Gap]] = {}
-    for gap in gaps:
+    for gap in _joined(gaps):
         groups.setdefault((gap.severity, gap.kind, gap.expected, gap.found, gap.repair), []).append(gap)
     for group in groups.values():
         if len(group) < _TOGETHER:
             yield from ([gap] for gap in group)
         else:
             yield group
+
+
+def _joined(gaps: Sequence[Gap]) -> list[Gap]:
+    """What one definition lacks is one gap here, and several where each is counted."""
+    lacking: dict[tuple[str | None, str], list[Gap]] = {}
+    for gap in gaps:
+        if gap.kind == "attribute_missing" and gap.found == "none":
+            lacking.setdefault((gap.evidence_id, gap.severity), []).append(gap)
+    joined = []
+    for gap in gaps:
+        together = lacking.get((gap.evidence_id, gap.severity), []) if gap.kind == "attribute_missing" else []
+        if len(together) < 2 or gap not in together:
+            joined.append(gap)
+        elif gap is together[0]:
+            expected = ", ".join(one.expected for one in together)
+            joined.append(replace(gap, expected=expected, repair="Add them to its annotation."))
+    return joined
 
 
 def _what(group: list[Gap]) -> str:

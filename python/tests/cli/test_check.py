@@ -112,6 +112,16 @@ def test_many_that_say_the_same_are_one_paragraph(attest, project):
     assert "models (9)" in ran.output
 
 
+def test_what_one_definition_lacks_is_one_paragraph(attest, project):
+    folder = project(
+        {"a": {"authority": "authoritative", "effective_from": "2024-01-01", "permissions": ["everyone"]}}
+    )
+    ran = attest(folder, "check")
+    assert ran.output.splitlines()[1] == "4 warnings"
+    assert "expected  approved_by, definition, grain, owner" in ran.output
+    assert ran.output.count("attribute_missing") == 1
+
+
 def test_github_annotations_name_the_line_and_obey_nothing(attest, project, monkeypatch):
     hostile = "B\n::error::x"
     folder = project({"a": GOOD, "b": OTHER | {"evidence_id": hostile}})
