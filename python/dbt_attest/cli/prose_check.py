@@ -43,7 +43,7 @@ def text(checked: Checked, project: Path | None) -> str:
 def github(checked: Checked, project: Path | None) -> str:
     """One workflow command a gap: `::error file=…,line=…,title=…::message`."""
     return "\n".join(
-        _command(
+        workflow_command(
             gap.severity,
             _in_repository(gap.file, project),
             _line(project, gap),
@@ -57,7 +57,7 @@ def github(checked: Checked, project: Path | None) -> str:
 def annotations_of(error: AnnotationErrors, project: Path) -> str:
     """The same for annotations that could not be read."""
     return "\n".join(
-        _command("error", _in_repository(problem.file, project), None, "annotation", str(problem))
+        workflow_command("error", _in_repository(problem.file, project), None, "annotation", str(problem))
         for problem in error.problems
     )
 
@@ -76,7 +76,7 @@ def markdown(checked: Checked, project: Path | None) -> str:
         cells = (
             first.severity, first.kind, _what(group), _where(group, project), first.expected, first.found, first.repair,
         )  # fmt: skip
-        lines.append("| " + " | ".join(_plain(cell) for cell in cells) + " |")
+        lines.append("| " + " | ".join(plain_cell(cell) for cell in cells) + " |")
     return "\n".join(lines)
 
 
@@ -186,7 +186,7 @@ def _in_repository(file: str | None, project: Path | None) -> str | None:
     )
 
 
-def _command(severity: str, file: str | None, line: int | None, title: str, message: str) -> str:
+def workflow_command(severity: str, file: str | None, line: int | None, title: str, message: str) -> str:
     where = {"file": file, "line": None if line is None else str(line), "title": f"attest {title}"}
     said = ",".join(f"{key}={_escaped(value, properties=True)}" for key, value in where.items() if value)
     return f"::{severity} {said}::{_escaped(message)}"
@@ -198,6 +198,6 @@ def _escaped(value: str, properties: bool = False) -> str:
     return value.replace(":", "%3A").replace(",", "%2C") if properties else value
 
 
-def _plain(value: str) -> str:
+def plain_cell(value: str) -> str:
     """A text as the cell of a table, without any markup of its own, and addressing nobody."""
     return _MARKUP.sub(r"\\\1", safe(" ".join(value.split()))).replace("@", "&#64;")

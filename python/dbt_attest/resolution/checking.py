@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_attest.annotations import ProjectFile, read_project_file
 from dbt_attest.resolution.gaps import SEVERITIES, Gap, find_gaps
+from dbt_attest.resolution.readiness import Readiness, find_readiness
 from dbt_attest.resolution.warehouse import Warehouse
 from dbt_attest.warehouse.garbage import without_collector
 from dbt_attest.warehouse.thrown_away import SCHEMA, copy_evidence, in_memory, record_manifest
@@ -74,6 +75,28 @@ def check_target(
     known = {gap.identity for gap in before}
     new = tuple(gap for gap in found if gap.identity not in known)
     return Checked(manifest, environment, against, new, len(found) - len(new))
+
+
+def readiness_of_warehouse(
+    path: Path, domain: str, manifest: Path, *, schema: str | None = None, environment: str
+) -> Readiness:
+    """How ready a domain is by what a warehouse knows; tags and groups are read from the manifest."""
+    with Warehouse(path, schema=schema).connection() as (connection, in_schema):
+        unquoted = in_schema[1:-1].replace('""', '"')
+        return find_readiness(connection, unquoted, environment, domain, manifest)
+
+
+@without_collector()
+def readiness_of_target(
+    project_dir: Path, target_dir: Path, domain: str, *, environment: str | None = None
+) -> Readiness:
+    """How ready a domain is by a target folder alone."""
+    project_file = read_project_file(project_dir / "attest.yml")
+    environment = environment or project_file.environment
+    manifest = target_dir / "manifest.json"
+    with in_memory() as connection:
+        record_manifest(connection, project_dir, manifest, project_file, environment)
+        return find_readiness(connection, SCHEMA, environment, domain, manifest)
 
 
 def _gaps_before(

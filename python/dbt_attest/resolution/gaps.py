@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -72,17 +73,21 @@ def find_gaps(connection: duckdb.DuckDBPyConnection, schema: str, environment: s
 
     `schema` holds the evidence; resolvers and views of gaps need not be there. Makes temporary tables.
     """
+    gap_tables(connection, schema, environment)
+    rows = rows_of(connection, "from temp.main.gaps", None)
+    return tuple(sorted((Gap(**row) for row in rows), key=_order))
 
-    def relation(name: str) -> str:
-        return f"temp.main.{name}"
 
-    render = renderer(schema, environment, relation)
+def gap_tables(connection: duckdb.DuckDBPyConnection, schema: str, environment: str) -> Callable[[str], str]:
+    """Makes the gaps, and what they stand on, as temporary tables; gives what renders models that read them."""
+    render = renderer(schema, environment, lambda name: f"temp.main.{name}")
     for name in _SHARED:
         connection.execute(f"create or replace temp table {name} as {render(name)}")
-    rows = []
-    for kind in KINDS:
-        rows += rows_of(connection, render(kind), None)
-    return tuple(sorted((Gap(**row) for row in rows), key=_order))
+    first, *others = KINDS
+    connection.execute(f"create or replace temp table gaps as {render(first)}")
+    for kind in others:
+        connection.execute(f"insert into temp.main.gaps by name {render(kind)}")
+    return render
 
 
 def _order(gap: Gap) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "attest"
 # What no gap is found in: of some of it a warehouse has more than of all the rest.
-_NOT_NEEDED = {"executions", "freshness_observations", "columns", "reader_findings", "contract_versions"}
+_NOT_NEEDED = {"executions", "columns", "reader_findings", "contract_versions"}
 _A_MOMENT = timedelta(microseconds=1)
 
 
@@ -57,7 +57,7 @@ def record_manifest(
     if latest is not None and latest >= manifest.generated_at:
         manifest = msgspec.structs.replace(manifest, generated_at=latest + _A_MOMENT)
     collection, _ = collect(project_dir, manifest, project_file, environment, git_commit="")
-    needed = replace(collection, columns=(), executions=(), freshness=(), findings=(), removals_allowed=True)
+    needed = replace(collection, columns=(), executions=(), findings=(), removals_allowed=True)
     record(connection, SCHEMA, needed)
     # recording keeps them small, for a machine where dbt runs beside it
     connection.execute("reset memory_limit")

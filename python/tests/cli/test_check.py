@@ -185,3 +185,59 @@ def test_json_has_every_column_of_the_view(attest, project):
         "severity": "warning", "owner": "Finance", "file": "models/metrics.yml", "node_id": "metric.shop.old",
         "since": "2025-02-10T09:00:00+00:00",
     }  # fmt: skip
+
+
+@pytest.fixture
+def finance(tmp_path, make_project, make_manifest):
+    """Two metrics of a group and a tag: a ready one with two versions, and one without owner and grain."""
+    versions = [
+        {"version": 1, "effective_from": "2024-01-01", "models": "fct.v1", "definition": "First."},
+        {"version": 2, "effective_from": "2025-01-01", "definition": "Second."},
+    ]
+    shared = {
+        key: value
+        for key, value in GOOD.items()
+        if key not in ("effective_from", "evidence_id", "definition")
+    }
+    bare = GOOD | {"entity_id": "metric.b", "evidence_id": "B", "owner": None, "grain": None}
+    content = make_manifest(FEBRUARY, {"a": shared | {"versions": versions}, "b": bare})
+    content["nodes"] = {
+        f"model.shop.fct.v{version}": {
+            "unique_id": f"model.shop.fct.v{version}", "resource_type": "model", "package_name": "shop", "name": "fct",
+            "version": version, "original_file_path": f"models/parts/fct_v{version}.sql",
+            "config": {"meta": {"attest": {"authority": "non_authoritative"}}},
+        }
+        for version in (1, 2)
+    }  # fmt: skip
+    for metric in content["metrics"].values():
+        metric["depends_on"] = {"nodes": ["model.shop.fct.v2"]}
+        metric["config"] |= {"tags": ["board"], "group": "finance"}
+    return make_project(tmp_path / "shop", content)
+
+
+@pytest.mark.parametrize("domain", ["models", "models/**", "tag:board", "group:finance", "a, metric.b"])
+def test_a_domain_that_is_not_ready_tells_what_to_repair_first(attest, finance, domain):
+    ran = attest(finance, "check", "--ready-for", domain, "--format", "json")
+    assert (ran.code, ran.json["verdict"], ran.json["ready"], ran.json["entities"]) == (1, "not ready", 1, 2)
+    shares = {one["name"]: (one["met"], one["of"]) for one in ran.json["conditions"]}
+    assert len(shares) == 12
+    assert (shares["owner"], shares["lineage"], shares["supersession"]) == ((1, 2), (2, 2), (1, 1))
+    assert shares["freshness"] == (0, 0)
+    assert [(one["condition"], one["entities"], one["makes_ready"]) for one in ran.json["repairs"]] == [
+        ("grain", ["metric.b"], 0),
+        ("owner", ["metric.b"], 0),
+    ]
+
+
+def test_an_entity_that_is_ready(attest, finance):
+    ran = attest(finance, "check", "--ready-for", "metric.a")
+    assert ran.code == 0
+    assert ran.output.startswith("metric.a (prod): ready; 1 of 1 entities are ready")
+    assert "  freshness       not applicable" in ran.output
+    assert "unlock" not in ran.output
+
+
+def test_a_domain_without_anything_in_it(attest, finance):
+    for domain in ("models/parts", "tag:none", "metric.c"):
+        ran = attest(finance, "check", "--ready-for", domain)
+        assert (ran.code, "to answer questions, found none" in ran.sentence) == (2, True)
