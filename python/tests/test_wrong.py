@@ -76,7 +76,7 @@ def test_sql_finds_every_planted_gap_and_no_other_and_each_kind_warns(wrong):
 def test_rendering_without_dbt_gives_what_dbt_compiles(wrong):
     render = renderer("main_attest", "prod")
     compiled = wrong / "target" / "compiled" / "attest" / "models"
-    for model in (*KINDS, "gaps", "readiness", "recorded_assertions", "definition_timeline"):
+    for model in (*KINDS, "gaps", "readiness", "attribute_on", "recorded_assertions", "definition_timeline"):
         (path,) = compiled.glob(f"*/{model}.sql")
         assert words(render(model)) == words(path.read_text(encoding="utf-8")), model
 

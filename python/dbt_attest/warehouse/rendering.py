@@ -26,7 +26,7 @@ def renderer(schema: str, environment: str, relations: Relations | None = None) 
     def in_schema(name: str) -> str:
         return f"{quoted(schema)}.{quoted(name)}"
 
-    host = _Host(in_schema, relations or in_schema, environment)
+    host = _Host(in_schema, relations, environment=environment)
 
     def render(model: str) -> str:
         (path,) = dbt_package_dir().glob(f"models/**/{model}.sql")
@@ -35,25 +35,38 @@ def renderer(schema: str, environment: str, relations: Relations | None = None) 
     return render
 
 
+def function(model: str, schema: str, environment: str) -> str:
+    """Parameters and body of a table function of the package: what follows its name in `create macro`."""
+    host = _Host(lambda name: f"{quoted(schema)}.{quoted(name)}", environment=environment)
+    (path,) = dbt_package_dir().glob(f"models/**/{model}.sql")
+    body = host.render(path.read_text(encoding="utf-8"))
+    return f"({host.configured['parameters']}) as table\n{body}"
+
+
 class _Host:
     """What dbt would give a template, as far as the package's resolvers use it."""
 
-    def __init__(self, evidence: Relations, relations: Relations, environment: str) -> None:
+    def __init__(self, evidence: Relations, relations: Relations | None = None, *, environment: str) -> None:
         import jinja2
 
         self._jinja = jinja2.Environment(extensions=["jinja2.ext.do"])
-        self._evidence, self._relations, self._asked = evidence, relations, environment
+        self._evidence, self._relations, self._asked = evidence, relations or evidence, environment
+        self.configured: dict[str, Any] = {}
         self._jinja.globals |= {
             "attest": self,
-            "config": lambda **_: "",
+            "config": self._config,
             "dbt": _Dbt(),
-            "ref": lambda _, name: _Relation(relations(name)),
+            "ref": lambda _, name: _Relation(self._relations(name)),
             "target": {"type": "duckdb"},
             "var": lambda _, default=None: default,
         }
 
     def render(self, source: str) -> str:
         return self._jinja.from_string(source).render().strip()
+
+    def _config(self, **values: Any) -> str:
+        self.configured = values
+        return ""
 
     # Macros that dbt answers with its graph, and those that name relations.
 
