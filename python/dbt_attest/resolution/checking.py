@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt_attest.annotations import ProjectFile, read_project_file
+from dbt_attest.errors import InputError
+from dbt_attest.resolution.asking import rows_of
 from dbt_attest.resolution.gaps import SEVERITIES, Gap, find_gaps
 from dbt_attest.resolution.readiness import Readiness, find_readiness
 from dbt_attest.resolution.warehouse import Warehouse
@@ -49,10 +53,12 @@ class Checked:
 
 
 def check_warehouse(path: Path, *, schema: str | None = None, environment: str) -> Checked:
-    """The gaps that a warehouse knows of; raises WarehouseError where it cannot be read."""
-    with Warehouse(path, schema=schema).connection() as (connection, in_schema):
-        unquoted = in_schema[1:-1].replace('""', '"')
-        return Checked(path, environment, None, find_gaps(connection, unquoted, environment))
+    """The gaps that a warehouse knows of an environment.
+
+    Raises WarehouseError where it cannot be read, InputError where nothing of the environment was collected.
+    """
+    with _collected(path, schema, environment) as (connection, in_schema):
+        return Checked(path, environment, None, find_gaps(connection, in_schema, environment))
 
 
 @without_collector()
@@ -62,7 +68,8 @@ def check_target(
     """The gaps of a target folder; with `against`, an earlier manifest.json, the folder of one, or a
     warehouse, only those that were not there before.
 
-    No warehouse is needed and none is written. attest.yml and documents are those of `project_dir`. Raises
+    No warehouse is needed and none is written. attest.yml and documents are those of `project_dir`, of an
+    earlier manifest those of the dbt project that it lies in, if it is in another folder. Raises
     InputError and AnnotationErrors as `attest build` does, WarehouseError where `against` cannot be read.
     """
     project_file = read_project_file(project_dir / "attest.yml")
@@ -81,9 +88,8 @@ def readiness_of_warehouse(
     path: Path, domain: str, manifest: Path, *, schema: str | None = None, environment: str
 ) -> Readiness:
     """How ready a domain is by what a warehouse knows; tags and groups are read from the manifest."""
-    with Warehouse(path, schema=schema).connection() as (connection, in_schema):
-        unquoted = in_schema[1:-1].replace('""', '"')
-        return find_readiness(connection, unquoted, environment, domain, manifest)
+    with _collected(path, schema, environment) as (connection, in_schema):
+        return find_readiness(connection, in_schema, environment, domain, manifest)
 
 
 @without_collector()
@@ -99,6 +105,25 @@ def readiness_of_target(
         return find_readiness(connection, SCHEMA, environment, domain, manifest)
 
 
+@contextmanager
+def _collected(
+    path: Path, schema: str | None, environment: str
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+    """A warehouse with something of the environment in it, and its schema: of nothing, no gap says nothing."""
+    with Warehouse(path, schema=schema).connection() as (connection, quoted_schema):
+        rows = rows_of(
+            connection, f"select distinct environment from {quoted_schema}.collections order by 1", None
+        )
+        there = [row["environment"] for row in rows]
+        if environment not in there:
+            found = f"those of {', '.join(there)}" if there else "none"
+            raise InputError(
+                f"{path}: expected a collection of environment {environment}, found {found}; name one with "
+                "--environment, or run `attest build`."
+            )
+        yield connection, quoted_schema[1:-1].replace('""', '"')
+
+
 def _gaps_before(
     connection: duckdb.DuckDBPyConnection,
     project_dir: Path,
@@ -110,6 +135,12 @@ def _gaps_before(
         return ()
     earlier = against / "manifest.json" if against.is_dir() else against
     if earlier.suffix == ".json":
+        # beside a checkout's own manifest lie its own rules and documents
+        checkout = next(
+            (one for one in earlier.resolve().parents if (one / "dbt_project.yml").exists()), None
+        )
+        if checkout is not None and checkout != project_dir.resolve():
+            project_dir, project_file = checkout, read_project_file(checkout / "attest.yml")
         record_manifest(connection, project_dir, earlier, project_file, environment)
     else:
         copy_evidence(connection, earlier, None, environment)

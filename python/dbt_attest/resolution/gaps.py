@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.asking import rows_of, trouble_told
 from dbt_attest.resolution.result import plain
 from dbt_attest.warehouse.rendering import renderer
 
@@ -81,12 +81,13 @@ def find_gaps(connection: duckdb.DuckDBPyConnection, schema: str, environment: s
 def gap_tables(connection: duckdb.DuckDBPyConnection, schema: str, environment: str) -> Callable[[str], str]:
     """Makes the gaps, and what they stand on, as temporary tables; gives what renders models that read them."""
     render = renderer(schema, environment, lambda name: f"temp.main.{name}")
-    for name in _SHARED:
-        connection.execute(f"create or replace temp table {name} as {render(name)}")
-    first, *others = KINDS
-    connection.execute(f"create or replace temp table gaps as {render(first)}")
-    for kind in others:
-        connection.execute(f"insert into temp.main.gaps by name {render(kind)}")
+    with trouble_told():
+        for name in _SHARED:
+            connection.execute(f"create or replace temp table {name} as {render(name)}")
+        first, *others = KINDS
+        connection.execute(f"create or replace temp table gaps as {render(first)}")
+        for kind in others:
+            connection.execute(f"insert into temp.main.gaps by name {render(kind)}")
     return render
 
 

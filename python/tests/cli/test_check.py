@@ -81,6 +81,24 @@ def test_against_an_earlier_manifest_only_what_is_new(attest, project, earlier):
     assert ran.output.count("\n\n") == 1
 
 
+def test_against_another_checkout_with_its_own_rules_and_documents(attest, project, tmp_path):
+    rules = 'documents: ["docs/*.md"]\nrules: [{path: "**", permissions: [everyone]}]\n'
+    folder = project({}, attest_yml=rules)
+    base = tmp_path / "base"
+    for where, words in ((folder, "Another thing."), (base, "What it is.")):
+        (where / "docs").mkdir(parents=True)
+        front = "\n".join(
+            f"{key}: {value}" for key, value in GOOD.items() if key not in ("permissions", "definition")
+        )
+        (where / "docs" / "a.md").write_text(f"---\n{front}\n---\n{words}\n")
+    shutil.copytree(folder / "target", base / "target")
+    (base / "dbt_project.yml").write_text("name: shop\n")
+    # it was checked out last, too
+    (base / "attest.yml").write_text(rules.replace("everyone", "finance"))
+    ran = attest(folder, "check", "--against", str(base / "target"), "--format", "json")
+    assert (ran.code, kinds(ran)) == (1, [("error", "history_rewritten", "A")])
+
+
 def test_against_a_warehouse_and_on_it(attest, project, world):
     world.collect(JANUARY, {"a": GOOD, "old": EXPIRED})
     folder = project({"a": GOOD | {"effective_from": "2023-01-01"}, "old": EXPIRED})
@@ -176,6 +194,13 @@ def test_what_is_missing_is_named(attest, project, tmp_path):
     shutil.rmtree(folder / "target")
     assert attest(folder, "check").code == 2
     assert "dbt_project.yml" in attest(tmp_path, "check", "--against", "x").sentence
+
+
+def test_an_environment_of_which_nothing_was_collected_is_no_clean_one(attest, world):
+    world.collect(JANUARY, {"a": GOOD})
+    ran = attest(world.folder, "check", "--environment", "prd")
+    assert ran.code == 2
+    assert "expected a collection of environment prd, found those of elsewhere, prod" in ran.sentence
 
 
 def test_json_has_every_column_of_the_view(attest, project):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from dbt_attest.resolution.gaps import Gap, find_gaps
@@ -21,8 +23,8 @@ GOOD = {
 
 
 @pytest.fixture
-def gaps_after(world):
-    """Collects, in this order, what each argument states, and gives the gaps there are then by kind."""
+def all_gaps_after(world):
+    """Collects, in this order, what each argument states, and gives the gaps there are then."""
 
     def collect(*states, attest_yml=None, environment="prod"):
         for month, stated in enumerate(states, start=1):
@@ -30,32 +32,48 @@ def gaps_after(world):
             world.collect(at, stated, attest_yml=attest_yml, environment=environment)
         connection = connect(world.warehouse, read_only=True)
         try:
-            return {gap.kind: gap for gap in find_gaps(connection, "attest", environment)}
+            return find_gaps(connection, "attest", environment)
         finally:
             connection.close()
 
     return collect
 
 
+@pytest.fixture
+def gaps_after(all_gaps_after):
+    """The same by kind."""
+    return lambda *states, **more: {gap.kind: gap for gap in all_gaps_after(*states, **more)}
+
+
 def test_a_right_definition_has_no_gap(gaps_after):
     assert gaps_after({"a": GOOD}) == {}
 
 
-@pytest.mark.parametrize(
-    ("edit", "reach"),
-    [
-        ({"definition": "Another thing."}, "2024-01 to 2025-02"),
-        ({"effective_from": "2023-06-01"}, "2023-06 to 2025-02"),
-        ({"effective_to": "2024-12-31"}, "2024-01 to 2025-02"),
-        ({"effective_to": "2025-02-09"}, None),  # the day before the edit: nothing that had been is another
-        ({"effective_to": "2025-12-31"}, None),
-        ({"definition": "Another thing.", "corrects": "It was wrong."}, None),
-        ({"owner": "Sales"}, None),
-    ],
-)
-def test_an_edit_of_what_had_governed_is_a_rewrite_unless_it_is_called_a_correction(gaps_after, edit, reach):
-    found = gaps_after({"a": GOOD}, {"a": GOOD | edit}).get("history_rewritten")
-    assert (found and found.found.split("; reaches ")[1]) == reach
+EDITS = {
+    "text": ({"definition": "Another thing."}, "2024-01 to 2025-02"),
+    "first day": ({"effective_from": "2023-06-01"}, "2023-06 to 2025-02"),
+    "an end before the edit": ({"effective_to": "2024-12-31"}, "2024-01 to 2025-02"),
+    # the day before the edit: nothing that had been is another
+    "an end at the edit": ({"effective_to": "2025-02-09"}, None),
+    "an end to come": ({"effective_to": "2025-12-31"}, None),
+    "a correction": ({"definition": "Another thing.", "corrects": "It was wrong."}, None),
+    "an owner": ({"owner": "Sales"}, None),
+    "a draft": ({"status": "draft", "definition": "Another thing."}, None),
+}
+
+
+def test_an_edit_of_what_had_governed_is_a_rewrite_unless_it_is_called_a_correction(all_gaps_after):
+    before, after = {}, {}
+    for number, (name, (edit, _)) in enumerate(EDITS.items()):
+        named = GOOD | {"entity_id": f"metric.{number}", "evidence_id": name}
+        before[f"m{number}"] = named | {"status": edit.get("status", "approved")}
+        after[f"m{number}"] = named | edit
+    found = {
+        gap.evidence_id: gap.found.split("; reaches ")[1]
+        for gap in all_gaps_after(before, after)
+        if gap.kind == "history_rewritten"
+    }
+    assert found == {name: reach for name, (_, reach) in EDITS.items() if reach}
 
 
 def test_a_correction_that_was_left_standing_excuses_no_other_edit(gaps_after):
@@ -68,29 +86,25 @@ def test_a_rewrite_that_is_explained_later_is_none(gaps_after):
     assert gaps_after({"a": GOOD}, {"a": second}, {"a": second | {"corrects": "It was wrong."}}) == {}
 
 
-def test_a_draft_may_be_rewritten(gaps_after):
-    draft = GOOD | {"status": "draft"}
-    assert gaps_after({"a": draft}, {"a": draft | {"definition": "Second."}}) == {}
-
-
-def test_a_gap_is_excepted_until_a_day_and_its_severity_is_configured(gaps_after):
-    rules = (
-        "gaps: {{severity: {{version_expired: error}}, "
-        "exceptions: [{{kind: version_expired, {of}, reason: r, until: {until}}}]}}"
-    )
-    ended = {"a": GOOD | {"effective_to": "2024-06-30"}}
-    for of, until, excepted in (
-        ("entity: metric.a", "2999-12-31", True),
-        ("entity: A", "2999-12-31", True),
-        ("path: models/**", "2999-12-31", True),
-        ("entity: metric.b", "2999-12-31", False),
-        ("path: models/old/**", "2999-12-31", False),
-        ("entity: metric.a", "2024-12-31", False),
-    ):
-        found = gaps_after(ended, attest_yml=rules.format(of=of, until=until))
-        assert (list(found), [gap.severity for gap in found.values()]) == (
-            ([], []) if excepted else (["version_expired"], ["error"])
+def test_a_gap_is_excepted_until_a_day_and_its_severity_is_configured(all_gaps_after):
+    ended = GOOD | {"effective_to": "2024-06-30"}
+    exceptions = {
+        "excepted": ("entity: metric.excepted", "2999-12-31"),
+        "by_evidence": ("entity: BY_EVIDENCE", "2999-12-31"),
+        "by_path": ("entity: metric.by_path, path: models/**", "2999-12-31"),
+        "elsewhere": ("entity: metric.elsewhere, path: models/old/**", "2999-12-31"),
+        "over": ("entity: metric.over", "2024-12-31"),
+    }
+    rules = "gaps: {{severity: {{version_expired: error}}, exceptions: [{}]}}".format(
+        ", ".join(
+            f"{{kind: version_expired, {of}, reason: r, until: {until}}}" for of, until in exceptions.values()
         )
+    )
+    states = {
+        name: ended | {"entity_id": f"metric.{name}", "evidence_id": name.upper()} for name in exceptions
+    }
+    found = all_gaps_after(states, attest_yml=rules)
+    assert [(gap.severity, gap.evidence_id) for gap in found] == [("error", "ELSEWHERE"), ("error", "OVER")]
 
 
 def test_an_ignored_kind_is_left_out(gaps_after):
@@ -98,16 +112,14 @@ def test_an_ignored_kind_is_left_out(gaps_after):
     assert gaps_after(ended, attest_yml="gaps: {severity: {version_expired: ignore}}") == {}
 
 
-def test_gaps_are_in_the_view_of_a_stand_alone_warehouse(world):
+def test_a_stand_alone_warehouse_has_the_views(world):
     world.collect("2025-01-10T09:00:00Z", {"a": GOOD | {"effective_to": "2024-06-30"}})
     connection = connect(world.warehouse, read_only=True)
     try:
-        found = connection.execute("from attest.gaps")
-        names = [column[0] for column in found.description]
-        rows = [Gap(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
-        assert tuple(rows) == find_gaps(connection, "attest", "prod")
-        assert [(row.kind, row.since.isoformat()) for row in rows] == [
-            ("version_expired", "2025-01-10T09:00:00+00:00")
-        ]
+        columns = connection.execute("select column_name from (describe attest.gaps)").fetchall()
+        assert [name for (name,) in columns] == [field.name for field in fields(Gap)]
+        (row,) = connection.execute("from attest.version_expired").fetchall()
+        assert (Gap(*row),) == find_gaps(connection, "attest", "prod")
+        assert Gap(*row).since.isoformat() == "2025-01-10T09:00:00+00:00"
     finally:
         connection.close()
