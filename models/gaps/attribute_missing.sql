@@ -18,7 +18,8 @@ lacking as (
       if(present.definition is null, 'definition', null)
     ], lambda attribute: attribute is not null))) as attribute
   from present
-  where present.authority is null or present.governs
+  -- what an installed package says nothing of is not this project's to say
+  where present.authority is null and present.package_name is not distinct from present.project_name or present.governs
 ),
 -- the last of what was known before that had the attribute
 before as (

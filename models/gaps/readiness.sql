@@ -30,7 +30,8 @@ entities as materialized (
         partition by present.environment, present.node_id, present.entity_id) as is_older
     from present
   ) as present
-  where present.authority = 'authoritative' or present.authority is null and present.node_id is not null
+  where present.authority = 'authoritative'
+    or present.authority is null and present.node_id is not null and present.package_name is not distinct from present.project_name
   group by present.environment, present.entity_id
 ),
 -- the last observation of each source, carried to all that reads it

@@ -114,10 +114,14 @@ def test_against_a_warehouse_and_on_it(attest, project, world):
     )
 
 
-def test_a_whole_project_that_is_taken_away_is_no_guard_s_business(attest, project):
+def test_definitions_that_a_change_deletes_are_named(attest, project):
     project({f"m{n}": GOOD | {"entity_id": f"m{n}", "evidence_id": f"M{n}"} for n in range(9)}, target="main")
-    ran = attest(project({"a": GOOD}), "check", "--against", "main")
-    assert (ran.code, ran.output.splitlines()[1]) == (0, "no new gap")
+    ran = attest(
+        project({"m0": GOOD | {"entity_id": "m0", "evidence_id": "M0"}}), "check", "--against", "main"
+    )
+    assert (ran.code, ran.output.splitlines()[1]) == (0, "8 notices")
+    assert "version_expired  8 definitions: M1 of m1, M2 of m2, M3 of m3 and others" in ran.output
+    assert "no longer stated since 2025-02-10" in ran.output
 
 
 def test_many_that_say_the_same_are_one_paragraph(attest, project):
