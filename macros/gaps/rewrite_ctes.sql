@@ -1,0 +1,55 @@
+{#- The CTEs from `present` to `rewritten`: one row per edit of the words or dates of a definition that governed days before
+    the edit, from_day to to_day, which nothing recorded since calls a correction. -#}
+{% macro rewrite_ctes() %}
+states as (
+  select
+    assertion.*,
+    lag({
+      governed: assertion.authority = 'authoritative' and assertion.status not in ('draft', 'void') and assertion.removed_on is null,
+      title: assertion.title, definition: assertion.definition, grain: assertion.grain, date_basis: assertion.date_basis,
+      scope: assertion.scope, effective_from: assertion.effective_from, effective_to: assertion.effective_to,
+      content_hash: assertion.content_hash, corrects: assertion.corrects
+    }) over history as before,
+    {{ attest.utc_date('assertion.known_from') }} as edited_on
+  from {{ attest.recorded_assertions() }} as assertion
+  where assertion.environment = {{ attest.literal(attest.environment()) }}
+    and assertion.known_until is distinct from assertion.known_from and assertion.removed_on is null
+  window history as (
+    partition by assertion.environment, assertion.entity_id, assertion.evidence_id
+    order by assertion.known_from, assertion.asserted_at)
+),
+edits as (
+  select
+    states.*,
+    -- an end that lies after the edit changed nothing that had been
+    least(coalesce(states.effective_to, date 'infinity'), states.edited_on - 1) as held_to,
+    least(coalesce(states.before.effective_to, date 'infinity'), states.edited_on - 1) as held_to_before,
+    list_filter([
+      if(states.title is distinct from states.before.title, 'title', null),
+      if(states.definition is distinct from states.before.definition, 'definition', null),
+      if(states.grain is distinct from states.before.grain, 'grain', null),
+      if(states.date_basis is distinct from states.before.date_basis, 'date_basis', null),
+      if(states.scope is distinct from states.before.scope, 'scope', null),
+      if(states.effective_from is distinct from states.before.effective_from, 'effective_from', null),
+      if(held_to is distinct from held_to_before, 'effective_to', null)
+    ], lambda attribute: attribute is not null) as edited
+  from states
+  where states.before.content_hash <> states.content_hash and states.before.governed
+    and states.before.effective_from < states.edited_on
+),
+rewritten as (
+  select
+    present.environment, present.project_name, present.entity_id, present.evidence_id, present.node_id, present.models,
+    present.file, present.owner, edits.edited, edits.known_from,
+    least(edits.before.effective_from, edits.effective_from) as from_day,
+    greatest(edits.held_to, edits.held_to_before) as to_day
+  from edits
+  join present
+    on present.environment = edits.environment and present.entity_id = edits.entity_id and present.evidence_id = edits.evidence_id
+  where len(edits.edited) > 0 and not exists (
+    from states as later
+    where later.environment = edits.environment and later.entity_id = edits.entity_id and later.evidence_id = edits.evidence_id
+      and later.known_from >= edits.known_from and later.corrects is not null
+      and later.corrects is distinct from edits.before.corrects)
+)
+{% endmacro %}
