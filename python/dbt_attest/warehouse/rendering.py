@@ -1,4 +1,4 @@
-"""The SQL of the bundled package's models without a dbt process, which takes seconds.
+"""The SQL of the bundled package's models and macros without a dbt process, which takes seconds.
 
 Its macros are plain Jinja but for a few names that dbt provides; these are provided here, and relations get the
 names that the caller wants. A test compares the text with what dbt compiles.
@@ -25,10 +25,7 @@ def renderer(schema: str, environment: str, relations: Relations | None = None) 
     `relations` names the relations of models; by default they are in `schema`, too.
     """
 
-    def in_schema(name: str) -> str:
-        return f"{quoted(schema)}.{quoted(name)}"
-
-    host = _Host(in_schema, relations, environment=environment)
+    host = _Host(schema, environment, relations)
 
     def render(model: str) -> str:
         (path,) = dbt_package_dir().glob(f"models/**/{model}.sql")
@@ -37,14 +34,22 @@ def renderer(schema: str, environment: str, relations: Relations | None = None) 
     return render
 
 
+def macro_sql(name: str, schema: str, environment: str, *arguments: Any, **named: Any) -> str:
+    """The SQL of a macro of the package, with evidence and resolvers in `schema`, asked for `environment`."""
+    return str(getattr(_Host(schema, environment), name)(*arguments, **named)).strip()
+
+
 class _Host:
     """What dbt would give a template, as far as the package's resolvers use it."""
 
-    def __init__(self, evidence: Relations, relations: Relations | None = None, *, environment: str) -> None:
+    def __init__(self, schema: str, environment: str, relations: Relations | None = None) -> None:
         import jinja2
 
+        def in_schema(name: str) -> str:
+            return f"{quoted(schema)}.{quoted(name)}"
+
         self._jinja = jinja2.Environment(extensions=["jinja2.ext.do"])
-        self._evidence, self._relations, self._asked = evidence, relations or evidence, environment
+        self._evidence, self._relations, self._asked = in_schema, relations or in_schema, environment
         self._jinja.globals |= {
             "attest": self,
             "config": lambda **_: "",
@@ -64,6 +69,9 @@ class _Host:
 
     def recorded_assertions(self) -> str:
         return self._relations("recorded_assertions")
+
+    def is_unit_test(self) -> bool:
+        return False
 
     def environment(self) -> str:
         return self._asked
@@ -113,7 +121,7 @@ _MACRO = r"{%-?\s*macro\s+(\w+)\("
 @cache
 def _macro_files() -> dict[str, str]:
     found: dict[str, str] = {}
-    for folder in ("resolution", "functions", "gaps"):
+    for folder in ("resolution", "functions", "gaps", "public"):
         for path in sorted((dbt_package_dir() / "macros" / folder).glob("*.sql")):
             source = path.read_text(encoding="utf-8")
             found |= dict.fromkeys(re.findall(_MACRO, source), source)
