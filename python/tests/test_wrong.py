@@ -120,7 +120,7 @@ def test_the_workflow_tells_only_what_the_pull_request_breaks(wrong):
         ("warning", "attribute_missing", "model.wrong.customers"),
     ]
     rewritten = ran.stdout.splitlines()[0]
-    assert rewritten.startswith("::error file=models/_models.yml,line=46,")
+    assert rewritten.startswith("::error file=models/_models.yml,line=40,")
     assert "reaches 2024-01 to " in rewritten
     assert "shown by exposure.wrong.board_report" in rewritten
     assert "write a new version" in rewritten
