@@ -25,10 +25,11 @@ edits as (
     least(coalesce(states.effective_to, date 'infinity'), states.edited_on - 1) as held_to,
     least(coalesce(states.before.effective_to, date 'infinity'), states.edited_on - 1) as held_to_before,
     list_filter([
-      if(states.title is distinct from states.before.title, 'title', null),
-      if(states.definition is distinct from states.before.definition, 'definition', null),
-      if(states.grain is distinct from states.before.grain, 'grain', null),
-      if(states.date_basis is distinct from states.before.date_basis, 'date_basis', null),
+      -- what nobody had said is filled in, not rewritten
+      if(states.before.title <> coalesce(states.title, ''), 'title', null),
+      if(states.before.definition <> coalesce(states.definition, ''), 'definition', null),
+      if(states.before.grain <> coalesce(states.grain, ''), 'grain', null),
+      if(states.before.date_basis <> coalesce(states.date_basis, ''), 'date_basis', null),
       if(states.scope is distinct from states.before.scope, 'scope', null),
       if(states.effective_from is distinct from states.before.effective_from, 'effective_from', null),
       if(held_to is distinct from held_to_before, 'effective_to', null)

@@ -106,10 +106,15 @@ def test_against_a_warehouse_and_on_it(attest, project, world):
     ran = attest(folder, "check", "--against", str(world.warehouse), "--format", "json")
     assert (ran.code, kinds(ran)) == (1, [("error", "history_rewritten", "A")])
     assert world.warehouse.read_bytes() == before
+    # an edit of what was edited before is another
+    world.collect("2025-01-20T09:00:00Z", {"a": GOOD | {"effective_from": "2023-06-01"}, "old": EXPIRED})
+    ran = attest(folder, "check", "--against", str(world.warehouse), "--format", "json")
+    assert (kinds(ran), ran.json["gaps_before"]) == ([("error", "history_rewritten", "A")], 2)
+    assert attest(folder, "check", "--against", str(world.warehouse), "--environment", "prd").code == 2
     ran = attest(folder, "check", "--warehouse", str(world.warehouse), "--format", "json")
     assert (ran.code, kinds(ran), ran.json["checked"]) == (
-        0,
-        [("warning", "version_expired", "OLD")],
+        1,
+        [("error", "history_rewritten", "A"), ("warning", "version_expired", "OLD")],
         str(world.warehouse),
     )
 

@@ -58,6 +58,8 @@ EDITS = {
     "an end to come": ({"effective_to": "2025-12-31"}, None),
     "a correction": ({"definition": "Another thing.", "corrects": "It was wrong."}, None),
     "an owner": ({"owner": "Sales"}, None),
+    "a grain that nobody had said": ({"grain": "one value an hour"}, None),
+    "a grain that is gone": ({"grain": None}, "2024-01 to 2025-02"),
     "a draft": ({"status": "draft", "definition": "Another thing."}, None),
 }
 
@@ -67,6 +69,8 @@ def test_an_edit_of_what_had_governed_is_a_rewrite_unless_it_is_called_a_correct
     for number, (name, (edit, _)) in enumerate(EDITS.items()):
         named = GOOD | {"entity_id": f"metric.{number}", "evidence_id": name}
         before[f"m{number}"] = named | {"status": edit.get("status", "approved")}
+        if name == "a grain that nobody had said":
+            del before[f"m{number}"]["grain"]
         after[f"m{number}"] = named | edit
     found = {
         gap.evidence_id: gap.found.split("; reaches ")[1]
