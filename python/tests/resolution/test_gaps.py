@@ -51,8 +51,10 @@ def test_a_right_definition_has_no_gap(gaps_after):
 
 EDITS = {
     "text": ({"definition": "Another thing."}, "2024-01 to 2025-02"),
-    "first day": ({"effective_from": "2023-06-01"}, "2023-06 to 2025-02"),
-    "an end before the edit": ({"effective_to": "2024-12-31"}, "2024-01 to 2025-02"),
+    "first day": ({"effective_from": "2023-06-01"}, "2023-06 to 2023-12"),
+    "an end before the edit": ({"effective_to": "2024-12-31"}, "2025-01 to 2025-02"),
+    "words and first day": ({"effective_from": "2023-06-01", "grain": "another"}, "2023-06 to 2025-02"),
+    "no first day any more": ({"effective_from": None}, "2024-01 to 2025-02"),
     # the day before the edit: nothing that had been is another
     "an end at the edit": ({"effective_to": "2025-02-09"}, None),
     "an end to come": ({"effective_to": "2025-12-31"}, None),
@@ -83,6 +85,17 @@ def test_an_edit_of_what_had_governed_is_a_rewrite_unless_it_is_called_a_correct
 def test_a_correction_that_was_left_standing_excuses_no_other_edit(gaps_after):
     once = GOOD | {"definition": "Second.", "corrects": "It was wrong."}
     assert "history_rewritten" in gaps_after({"a": GOOD}, {"a": once}, {"a": once | {"definition": "Third."}})
+
+
+def test_a_late_end_where_the_next_version_begins_is_no_rewrite(gaps_after):
+    ended = GOOD | {"effective_to": "2025-01-31"}
+    following = GOOD | {"evidence_id": "A2", "effective_from": "2025-02-01", "supersedes": "A"}
+    assert gaps_after({"a": GOOD}, {"a": ended, "next": following}) == {}
+    # a day earlier there is a hole that was none
+    assert set(gaps_after({"a": GOOD}, {"a": ended | {"effective_to": "2025-01-30"}, "next": following})) == {
+        "history_rewritten",
+        "interval_gap",
+    }
 
 
 def test_a_rewrite_that_is_explained_later_is_none(gaps_after):
