@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from dbt_attest.resolution.gaps import Gap, find_gaps
+from dbt_attest.warehouse.building import build
 from dbt_attest.warehouse.files import connect
 
 GOOD = {
@@ -122,6 +123,27 @@ def test_a_gap_is_excepted_until_a_day_and_its_severity_is_configured(all_gaps_a
     }
     found = all_gaps_after(states, attest_yml=rules)
     assert [(gap.severity, gap.evidence_id) for gap in found] == [("error", "ELSEWHERE"), ("error", "OVER")]
+
+
+def test_other_logic_behind_the_same_words_is_a_gap_until_somebody_verified_it(
+    world, make_manifest, make_project
+):
+    def kinds(at, measure, **more):
+        manifest = make_manifest(at, {"a": GOOD | more})
+        manifest["metrics"]["metric.shop.a"] |= {
+            "type": "simple",
+            "type_params": {"measure": {"name": measure}},
+        }
+        build(make_project(world.folder, manifest))
+        connection = connect(world.warehouse, read_only=True)
+        try:
+            return [(gap.kind, gap.since.isoformat()) for gap in find_gaps(connection, "attest", "prod")]
+        finally:
+            connection.close()
+
+    assert kinds("2025-01-10T09:00:00Z", "visits") == []
+    assert kinds("2025-02-10T09:00:00Z", "visitors") == [("logic_changed", "2025-02-10T09:00:00+00:00")]
+    assert kinds("2025-03-10T09:00:00Z", "visitors", last_verified="2025-03-01") == []
 
 
 def test_an_ignored_kind_is_left_out(gaps_after):
