@@ -1,5 +1,6 @@
 {#- The CTEs from `present` to `rewritten`: one row per edit of the words or dates of a definition that governed days before
-    the edit, from_day to to_day, which nothing recorded since calls a correction. -#}
+    the edit, which nothing recorded since calls a correction, with the days it reaches, from_day to to_day. An end where
+    the next definition begins is none: that one would have ended it all the same. -#}
 {% macro rewrite_ctes() %}
 states as (
   select
@@ -25,13 +26,16 @@ edits as (
     least(coalesce(states.effective_to, date 'infinity'), states.edited_on - 1) as held_to,
     least(coalesce(states.before.effective_to, date 'infinity'), states.edited_on - 1) as held_to_before,
     list_filter([
-      if(states.title is distinct from states.before.title, 'title', null),
-      if(states.definition is distinct from states.before.definition, 'definition', null),
-      if(states.grain is distinct from states.before.grain, 'grain', null),
-      if(states.date_basis is distinct from states.before.date_basis, 'date_basis', null),
+      -- what nobody had said is filled in, not rewritten
+      if(states.before.title <> coalesce(states.title, ''), 'title', null),
+      if(states.before.definition <> coalesce(states.definition, ''), 'definition', null),
+      if(states.before.grain <> coalesce(states.grain, ''), 'grain', null),
+      if(states.before.date_basis <> coalesce(states.date_basis, ''), 'date_basis', null),
       if(states.scope is distinct from states.before.scope, 'scope', null),
       if(states.effective_from is distinct from states.before.effective_from, 'effective_from', null),
-      if(held_to is distinct from held_to_before, 'effective_to', null)
+      if(held_to is distinct from held_to_before and not coalesce(states.effective_to + 1 in (
+        select timeline.valid_from from {{ attest.timeline_relation() }} as timeline
+        where timeline.environment = states.environment and timeline.entity_id = states.entity_id), false), 'effective_to', null)
     ], lambda attribute: attribute is not null) as edited
   from states
   where states.before.content_hash <> states.content_hash and states.before.governed
@@ -41,8 +45,17 @@ rewritten as (
   select
     present.environment, present.project_name, present.entity_id, present.evidence_id, present.node_id, present.models,
     present.file, present.owner, edits.edited, edits.known_from,
-    least(edits.before.effective_from, edits.effective_from) as from_day,
-    greatest(edits.held_to, edits.held_to_before) as to_day
+    -- other words reach every day, other dates only the days between them
+    edits.edited <> ['effective_from'] and edits.edited <> ['effective_to']
+      and edits.edited <> ['effective_from', 'effective_to'] as other_words,
+    least(
+      if(other_words or list_contains(edits.edited, 'effective_from'), least(edits.before.effective_from, edits.effective_from), null),
+      if(list_contains(edits.edited, 'effective_to'), least(edits.held_to, edits.held_to_before) + 1, null)) as from_day,
+    least(edits.edited_on - 1, greatest(
+      if(other_words or list_contains(edits.edited, 'effective_to'), greatest(edits.held_to, edits.held_to_before), null),
+      if(list_contains(edits.edited, 'effective_from'),
+        if(edits.effective_from is null, edits.held_to_before, greatest(edits.before.effective_from, edits.effective_from) - 1),
+        null))) as to_day
   from edits
   join present
     on present.environment = edits.environment and present.entity_id = edits.entity_id and present.evidence_id = edits.evidence_id

@@ -143,5 +143,7 @@ def _gaps_before(
             project_dir, project_file = checkout, read_project_file(checkout / "attest.yml")
         record_manifest(connection, project_dir, earlier, project_file, environment)
     else:
+        with _collected(earlier, None, environment):
+            pass  # what lacks the environment would make everything new
         copy_evidence(connection, earlier, None, environment)
     return find_gaps(connection, SCHEMA, environment)

@@ -63,9 +63,10 @@ class Gap:
         return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
     @property
-    def identity(self) -> tuple[str | None, ...]:
-        """What tells it from another gap, whenever and by whatever value it is found."""
-        return (self.kind, self.entity, self.evidence_id, self.expected)
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another gap, by whatever value it is found; of edits each is another."""
+        since = self.since if self.kind == "history_rewritten" else None
+        return (self.kind, self.entity, self.evidence_id, self.expected, since)
 
 
 def find_gaps(connection: duckdb.DuckDBPyConnection, schema: str, environment: str) -> tuple[Gap, ...]:

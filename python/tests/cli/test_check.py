@@ -106,10 +106,15 @@ def test_against_a_warehouse_and_on_it(attest, project, world):
     ran = attest(folder, "check", "--against", str(world.warehouse), "--format", "json")
     assert (ran.code, kinds(ran)) == (1, [("error", "history_rewritten", "A")])
     assert world.warehouse.read_bytes() == before
+    # an edit of what was edited before is another
+    world.collect("2025-01-20T09:00:00Z", {"a": GOOD | {"effective_from": "2023-06-01"}, "old": EXPIRED})
+    ran = attest(folder, "check", "--against", str(world.warehouse), "--format", "json")
+    assert (kinds(ran), ran.json["gaps_before"]) == ([("error", "history_rewritten", "A")], 2)
+    assert attest(folder, "check", "--against", str(world.warehouse), "--environment", "prd").code == 2
     ran = attest(folder, "check", "--warehouse", str(world.warehouse), "--format", "json")
     assert (ran.code, kinds(ran), ran.json["checked"]) == (
-        0,
-        [("warning", "version_expired", "OLD")],
+        1,
+        [("error", "history_rewritten", "A"), ("warning", "version_expired", "OLD")],
         str(world.warehouse),
     )
 
@@ -244,7 +249,7 @@ def finance(tmp_path, make_project, make_manifest):
     return make_project(tmp_path / "shop", content)
 
 
-@pytest.mark.parametrize("domain", ["models", "models/**", "tag:board", "group:finance", "a, metric.b"])
+@pytest.mark.parametrize("domain", ["models", "group:finance", "a, metric.b"])
 def test_a_domain_that_is_not_ready_tells_what_to_repair_first(attest, finance, domain):
     ran = attest(finance, "check", "--ready-for", domain, "--format", "json")
     assert (ran.code, ran.json["verdict"], ran.json["ready"], ran.json["entities"]) == (1, "not ready", 1, 2)
@@ -267,6 +272,6 @@ def test_an_entity_that_is_ready(attest, finance):
 
 
 def test_a_domain_without_anything_in_it(attest, finance):
-    for domain in ("models/parts", "tag:none", "metric.c"):
+    for domain in ("tag:none", "metric.c"):
         ran = attest(finance, "check", "--ready-for", domain)
         assert (ran.code, "to answer questions, found none" in ran.sentence) == (2, True)
