@@ -76,7 +76,9 @@ def test_build_empty_leaves_resolvers_that_answer(project: Project) -> None:
 
 def test_full_refresh_keeps_the_evidence(project: Project) -> None:
     before = project.sql(f"from {SCHEMA}.assertions order by all")
+    project.sql(f"alter table {SCHEMA}.collections drop column observed_at")  # as of an older release
     project.dbt("build", "--full-refresh")
+    assert project.sql(f"select count(*), count(observed_at) from {SCHEMA}.collections") == [(6, 0)]
     assert before
     assert project.sql(f"from {SCHEMA}.assertions order by all") == before
     assert project.sql(f"select count(*) from {SCHEMA}.contract_versions") == [(1,)]
