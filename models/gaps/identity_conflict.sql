@@ -1,6 +1,6 @@
 {{ config(materialized='view', enabled=target.type == 'duckdb' and var('attest_gaps', false)) }}{{ attest.stay('view') }}
 -- One row per definition whose id two entities or projects state, and per governing definition with a name that means several
--- entities: who asks by it gets `clarify`.
+-- entities: who asks by it gets `clarify`. That a dbt name does, such as of a model and a source, is a notice.
 with
 {{ attest.present_cte() }},
 ids as (
@@ -33,14 +33,16 @@ trouble as (
   select ids.environment, ids.evidence_id, cast(null as varchar) as entity_id,
     'one entity of one project with this evidence_id' as expected,
     array_to_string(list_sort(ids.stated_for), '; ') as found,
-    'Give one of them another `evidence_id`.' as repair
+    'Give one of them another `evidence_id`.' as repair,
+    'error' as severity
   from ids
   union all
   select names.environment, names.evidence_id, names.entity_id,
     'a name of one entity: ' || names.name,
     'also of ' || array_to_string(list_filter(borne.entities, lambda entity: entity <> names.entity_id), ', '),
     if(names.bearing = 2, 'Take the alias away from all but one of them.',
-      'Give the name to one of them as an alias (`aliases`), or rename one.')
+      'Give the name to one of them as an alias (`aliases`), or rename one.'),
+    if(names.bearing = 3, 'notice', 'error')
   from names
   join borne on borne.environment = names.environment and borne.name = names.name and borne.bearing = names.bearing
   where len(borne.entities) > 1
@@ -59,10 +61,11 @@ found as (
     present.file,
     present.owner,
     present.known_from as since,
-    trouble.repair
+    trouble.repair,
+    trouble.severity
   from trouble
   join present
     on present.environment = trouble.environment and present.evidence_id = trouble.evidence_id
       and present.entity_id = coalesce(trouble.entity_id, present.entity_id)
 )
-{{ attest.gap_select('identity_conflict', 'error') }}
+{{ attest.gap_select('identity_conflict') }}

@@ -99,6 +99,17 @@ def test_a_late_end_where_the_next_version_begins_is_no_rewrite(gaps_after):
     }
 
 
+def test_a_dbt_name_of_several_is_only_noticed_until_one_has_it_as_an_alias(all_gaps_after):
+    named = {
+        f"{package}:orders": GOOD | {"entity_id": f"metric.{package}", "evidence_id": package}
+        for package in ("x", "y")
+    }
+    found = [gap for gap in all_gaps_after(named) if gap.kind == "identity_conflict"]
+    assert [(gap.severity, gap.evidence_id) for gap in found] == [("notice", "x"), ("notice", "y")]
+    named["x:orders"] |= {"aliases": ["orders"]}
+    assert [gap.kind for gap in all_gaps_after(named)] == []
+
+
 def test_a_rewrite_that_is_explained_later_is_none(gaps_after):
     second = GOOD | {"definition": "Second."}
     assert gaps_after({"a": GOOD}, {"a": second}, {"a": second | {"corrects": "It was wrong."}}) == {}
