@@ -69,7 +69,7 @@ LIKELIEST = {
     "explain_on": ["resolution/test_explanation", "cli/test_every_surface"],
     "export_sql": ["cli/test_export_for_groups"],
     "definition_history": ["cli/test_history", "cli/test_every_surface"],
-    "lineage": ["resolution/test_lineage"],
+    "lineage": ["cli/test_every_surface", "resolution/test_lineage"],
     "names_like": ["cli/test_every_surface", "resolution/test_cases"],
     "node_access": ["resolution/test_lineage", "warehouse/test_revoked"],
     "openlineage": ["resolution/test_openlineage"],
@@ -135,7 +135,7 @@ def killer(mutation: Mutation, copy: Path) -> str | None:
     path.write_text(text[: mutation.start] + mutation.after + text[mutation.end :], encoding="utf-8")
     try:
         first = next((names for part, names in LIKELIEST.items() if part in mutation.file), [])
-        for tests in (first, [one for one in ALL if one not in first]):
+        for tests in filter(None, (first, [one for one in ALL if one not in first])):
             ran = subprocess.run(
                 [
                     sys.executable,

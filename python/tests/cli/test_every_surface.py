@@ -74,6 +74,13 @@ def test_hidden_is_unknown_byte_by_byte(with_and_without, attest, surface, name)
         assert hidden.output == without.output
 
 
+@pytest.mark.parametrize("way", [[], ["--down"], ["--impact"], ["--path", "metric.a"]])
+def test_hidden_is_unknown_in_the_lineage(with_and_without, attest, way):
+    words = ["lineage", NAME, *way, *GROUPS, "--format", "json"]
+    without, hidden = (attest(folder, *words) for folder in with_and_without)
+    assert (hidden.code, hidden.errors, hidden.output) == (without.code, without.errors, without.output)
+
+
 @pytest.fixture(scope="module")
 def partly(world_in, tmp_path_factory):
     """An entity with a definition that may be seen between two that may not, and one that is denied."""
