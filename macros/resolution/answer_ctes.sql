@@ -95,8 +95,7 @@ warned as (
     if(answers.winner.last_verified + collected.latest.max_unverified < answers.day, 'unverified', null),
     if(answers.winner.logic_changed, 'logic_changed', null),
     if(answers.winner.successor_undated, 'successor_undated', null),
-    if(answers.winner.status = 'superseded' and answers.winner.valid_to is null
-      or answers.winner.status = 'current' and answers.winner.valid_to <= {{ attest.today() }}, 'status_contradiction', null),
+    if({{ attest.status_contradicts('answers.winner') }}, 'status_contradiction', null),
     if(collected.latest.generated_at + collected.latest.max_age < now(), 'stale_collection', null)
   ], lambda warning: warning is not null))))) as warnings
   from answers
@@ -211,6 +210,12 @@ result as (
       and governing.known_until is distinct from governing.known_from
 )
 {% endmacro %}
+
+{#- Whether what a definition says about itself is not what became of it: superseded by nothing, or current and ended. -#}
+{% macro status_contradicts(definition) -%}
+  ({{ definition }}.status = 'superseded' and {{ definition }}.valid_to is null
+    or {{ definition }}.status = 'current' and {{ definition }}.valid_to <= {{ attest.today() }})
+{%- endmacro %}
 
 {#- Which outcome a period without any answer takes from its days. -#}
 {% macro outcome_rank(outcome) -%}

@@ -83,7 +83,7 @@ still_told as materialized (
   where folded.last.stated and {{ attest.edge_counts('folded', 'folded.last') }}
   group by folded.from_node, folded.to_node, folded.kind
 ),
-edges as not materialized (
+edges as materialized (
   select edge.from_node, edge.to_node, edge.kind, edge.strength, edge.broken, edge.collector, edge.artifact_id,
     edge.asserted_at as first_seen, greatest(edge.asserted_at, asking.last_seen) as last_seen
   from {{ attest.evidence('lineage_edges') }} as edge

@@ -116,12 +116,13 @@ meant as materialized (
 )
 {% endmacro %}
 
-{#- The CTEs from `meant` and `edges` to `told`: one row per edge of the graph behind (upstream) or before the node meant,
-    and at most one for all that is withheld at one end; where there is none, one that says so.
+{#- The CTEs from `meant` and `edges` to `rows`, and the answer: one row per edge of the graph behind (upstream) or before the
+    node meant, and at most one for all that is withheld at one end; where there is none, one that says so.
 
     near, far: from_node and to_node, the end that is reached first and the one beyond it -#}
 {% macro walk_ctes(near, far) %}
-ways as materialized (
+{%- set reader = 'near_end' if near == 'to_node' else 'far_end' %}
+ways as not materialized (
   select edges.{{ near }} as near, edges.{{ far }} as far
   from edges
   where edges.{{ far }} not in (select withheld.node_id from withheld)
@@ -136,15 +137,21 @@ closed_ways as materialized (
   from edges
   where edges.{{ far }} in (select withheld.node_id from withheld)
 ),
-shown as not materialized (
-  select edges.*
-  from edges
-  where edges.{{ near }} in (select walked.node_id from walked)
-    and edges.{{ far }} not in (select withheld.node_id from withheld)
+{{ attest.run_ctes('walked.node_id from walked') }},
+{{ attest.contained_ctes() }},
+reached as materialized (
+  select walked.node_id, run.seen_at, run.invocation_id
+  from walked
+  left join runs as run on run.node_id = walked.node_id
 ),
-{{ attest.told_ctes('walked.node_id from walked') }},
-rows as materialized (
-  select 'answer' as outcome, 'recorded' as reason, told.* from told
+rows as (
+  select 'answer' as outcome, 'recorded' as reason, {{ attest.told_columns('edges', reader) }}
+  from edges
+  join reached as near_end on near_end.node_id = edges.{{ near }}
+  {%- if reader == 'far_end' %}
+  join reached as far_end on far_end.node_id = edges.{{ far }}
+  {%- endif %}
+  where edges.{{ far }} not in (select withheld.node_id from withheld)
   union all by name
   -- what is withheld is neither named nor counted
   select distinct 'deny' as outcome, 'not_permitted' as reason, closed_ways.near as {{ near }}
@@ -159,14 +166,37 @@ union all by name
 select coalesce(meant.outcome, 'abstain') as outcome, coalesce(meant.reason, 'lineage_missing') as reason, meant.node_id as node,
   meant.candidates
 from meant
-where not exists (from rows)
+where not exists (from edges where edges.{{ near }} = meant.node_id)
 {% endmacro %}
 
 {#- The CTEs from `shown`, some edges, to `told`: the same edges with the process that shows each best, and whether an end
-    is broken. A run observes an edge where it executed the reading node with success, of a manifest of its own, after
-    the edge was first stated. -#}
+    is broken. -#}
 {% macro told_ctes(readers) %}
 {{ attest.run_ctes(readers) }},
+{{ attest.contained_ctes() }},
+told as (
+  select {{ attest.told_columns('shown', 'run') }}
+  from shown
+  left join runs as run on run.node_id = shown.to_node
+)
+{% endmacro %}
+
+{#- What is told of an edge: a run observes it where it executed the reading node with success, of a manifest of its own,
+    after the edge was first stated. -#}
+{% macro told_columns(edge, run) -%}
+    {{ edge }}.from_node,
+    {{ edge }}.to_node,
+    {{ edge }}.kind,
+    if({{ run }}.seen_at >= {{ edge }}.first_seen, 'observed', {{ edge }}.strength) as strength,
+    if({{ run }}.seen_at >= {{ edge }}.first_seen, {{ run }}.invocation_id, {{ edge }}.collector) as process,
+    {{ edge }}.first_seen,
+    greatest({{ edge }}.last_seen, if({{ run }}.seen_at >= {{ edge }}.first_seen, {{ run }}.seen_at, null)) as last_seen,
+    {{ edge }}.artifact_id,
+    {{ edge }}.broken and {{ edge }}.from_node not in (select contained.node_id from contained) as broken
+{%- endmacro %}
+
+{#- The CTE `contained`: of the ends that an edge was recorded as broken at, those that a manifest contains after all. -#}
+{% macro contained_ctes() %}
 contained as (
   select distinct assertion.node_id
   from {{ attest.evidence('assertions') }} as assertion
@@ -176,20 +206,6 @@ contained as (
   group by assertion.node_id, assertion.project_name, assertion.entity_id, assertion.evidence_id
   having arg_max(assertion.stated, {a: assertion.asserted_at, g: assertion.generated_at, f: assertion.artifact_id,
     i: assertion.ingested_at})
-),
-told as (
-  select
-    shown.from_node,
-    shown.to_node,
-    shown.kind,
-    if(run.seen_at >= shown.first_seen, 'observed', shown.strength) as strength,
-    if(run.seen_at >= shown.first_seen, run.invocation_id, shown.collector) as process,
-    shown.first_seen,
-    greatest(shown.last_seen, if(run.seen_at >= shown.first_seen, run.seen_at, null)) as last_seen,
-    shown.artifact_id,
-    shown.broken and shown.from_node not in (select contained.node_id from contained) as broken
-  from shown
-  left join runs as run on run.node_id = shown.to_node
 )
 {% endmacro %}
 

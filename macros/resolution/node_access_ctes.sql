@@ -63,21 +63,33 @@ rights as materialized (
     on held_permissions.environment = doors.environment and held_permissions.entity_id = stands.entity_id
       and held_permissions.evidence_id = stands.evidence_id
 ),
-barred as (
+-- few, so that nothing has to be kept or grouped for every node
+unseen as materialized (
   select rights.node_id, bool_or(not rights.hidden) as disclosed
   from rights
   where not rights.visible
   group by rights.node_id
-  having rights.node_id not in (select rights.node_id from rights where rights.visible)
+),
+barred as materialized (
+  select unseen.node_id, unseen.disclosed
+  from unseen
+  where unseen.node_id not in (
+    select rights.node_id from rights where rights.visible and rights.node_id in (select unseen.node_id from unseen))
+),
+reads_barred as materialized (
+  select distinct edge.to_node as node_id, barred.disclosed
+  from barred
+  join {{ attest.evidence('lineage_edges') }} as edge on edge.from_node = barred.node_id
+  join asking on asking.environment = edge.environment
+  where edge.stated
 ),
 withheld as materialized (
   select barred.node_id, barred.disclosed from barred
   union
-  select edge.to_node, barred.disclosed
-  from barred
-  join {{ attest.evidence('lineage_edges') }} as edge on edge.from_node = barred.node_id
-  join asking on asking.environment = edge.environment
-  where edge.stated and edge.to_node not in (select rights.node_id from rights)
+  select reads_barred.node_id, reads_barred.disclosed
+  from reads_barred
+  where reads_barred.node_id not in (
+    select rights.node_id from rights where rights.node_id in (select reads_barred.node_id from reads_barred))
 )
 {% endmacro %}
 

@@ -172,6 +172,19 @@ recorded as (
 )
 {% endmacro %}
 
+{#- One row per environment and project: the attest.yml of its latest collection, null without one. -#}
+{% macro present_project_files() %}
+    select
+      collection.environment,
+      collection.project_name,
+      arg_max(
+        {project_file_id: collection.project_file_id},
+        {generated_at: collection.generated_at, manifest_id: collection.manifest_id, ingested_at: collection.ingested_at}
+      ).project_file_id as project_file_id
+    from {{ attest.evidence('collections') }} as collection
+    group by collection.environment, collection.project_name
+{% endmacro %}
+
 {#- The CTEs `held_permissions` and `present_policies`.
 
     held_permissions: one row per definition of which a change is held, with what that would leave of its permissions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import duckdb
 import pytest
 
 from dbt_attest.cli.main import main
-from dbt_attest.warehouse import exporting, resolvers
 from dbt_attest.warehouse.building import Built, build
 from dbt_attest.warehouse.contract import evidence_tables
 
@@ -150,24 +149,6 @@ def world_in(empty_warehouse: Path) -> Callable[[Path], World]:
 @pytest.fixture
 def world(tmp_path: Path, empty_warehouse: Path) -> World:
     return World(tmp_path, empty_warehouse)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _compile_once() -> Iterator[None]:
-    """The same SQL is compiled by dbt once, which takes seconds."""
-    compiled: dict[str, str] = {}
-    compile_sql = resolvers.compile_sql
-
-    def once(*asked: Any) -> str:
-        key = repr(asked)
-        if key not in compiled:
-            compiled[key] = compile_sql(*asked)
-        return compiled[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolvers, "compile_sql", once)
-        patch.setattr(exporting, "compile_sql", once)
-        yield
 
 
 @pytest.fixture

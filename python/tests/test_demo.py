@@ -190,3 +190,14 @@ def test_the_paragraph_can_be_pasted_into_a_mail(demo):
         "METRIC.REVENUE.v2",
     ):
         assert part in " ".join(text.split())
+
+
+def test_nothing_is_to_be_repaired(demo):
+    found = json.loads(run(demo, "attest", "check", "--format", "json"))
+    # the board's plan is for 2026
+    kept = [
+        gap
+        for gap in found["gaps"]
+        if (gap["kind"], gap["entity"]) != ("version_expired", "finance.board.revenue_plan")
+    ]
+    assert (found["checked"].endswith("revenue.duckdb"), kept) == (True, [])

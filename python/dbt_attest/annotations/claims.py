@@ -7,6 +7,7 @@ from datetime import date
 
 import msgspec
 
+from dbt_attest.annotations import values
 from dbt_attest.annotations.definition import Definition
 from dbt_attest.annotations.drafting import Draft
 from dbt_attest.annotations.owner_claims import Stated
@@ -87,10 +88,12 @@ def _annotated(
             continue
         place = found.key if found.rule is None else f"attest.yml rule {found.rule}"
         if attribute == "owner":
+            owners = definition.owners
             if draft.owners_from != "annotation":
-                continue
-            for index, owner in enumerate(definition.owners):
-                at = place if len(definition.owners) == 1 else f"{place}[{index}]"
+                # another place is believed first
+                owners = values.owners(draft.statement.place, found.key, found.value)
+            for index, owner in enumerate(owners):
+                at = place if len(owners) == 1 else f"{place}[{index}]"
                 yield attribute, at, owner.name, owner.effective_from, owner.effective_to
         else:
             text = definition.grain if attribute == "grain" else definition.definition

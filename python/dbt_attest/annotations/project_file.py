@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime, timedelta, timezone
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from dbt_attest.annotations.path_rules import Rule
+from dbt_attest.annotations.path_rules import Rule, path_pattern
 from dbt_attest.annotations.schema import PROJECT_FILE, key_path, violations
 from dbt_attest.annotations.strict_yaml import load_yaml
 from dbt_attest.errors import AnnotationErrors, InputError, Problem
@@ -33,6 +34,21 @@ class CollectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_removed: float = 0.2
 
 
+class GapRule(msgspec.Struct, frozen=True, kw_only=True):
+    """How bad a kind of gap is (`severity`), or an exception: its `reason`, and the last day of it in `until`.
+
+    `entity` is the entity_id or evidence_id that an exception is for, `file_pattern` a regular expression for
+    the files it is for; None is any.
+    """
+
+    kind: str
+    severity: str | None = None
+    entity: str | None = None
+    file_pattern: str | None = None
+    reason: str | None = None
+    until: date | None = None
+
+
 class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     """One attest.yml, or the defaults where there is none (then `artifact_id` and `generated_at` are None).
 
@@ -53,6 +69,7 @@ class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     policies: dict[str, Policy] = msgspec.field(default_factory=dict)
     collection: CollectionLimits = CollectionLimits()
+    gap_rules: tuple[GapRule, ...] = ()
     owner_precedence: tuple[str, ...] = OWNER_PLACES
 
 
@@ -92,6 +109,7 @@ def read_project_file(path: Path) -> ProjectFile:
             max_unverified=_duration(limits.get("max_unverified")),
             max_removed=float(limits.get("max_removed", "20%").rstrip("%")) / 100,
         ),
+        gap_rules=tuple(_gap_rules(path.name, values.get("gaps", {}))),
         owner_precedence=tuple(values.get("precedence", {}).get("owner", OWNER_PLACES)),
     )
 
@@ -129,6 +147,30 @@ def _values(path: Path, content: bytes) -> dict[str, Any]:
 def _rule(number: int, values: dict[str, Any]) -> Rule:
     keys = {key: value for key, value in values.items() if key not in ("path", "max_authority")}
     return Rule(number=number, path=values["path"], keys=keys, max_authority=values.get("max_authority"))
+
+
+def _gap_rules(file: str, values: dict[str, Any]) -> Iterator[GapRule]:
+    for kind, severity in values.get("severity", {}).items():
+        yield GapRule(kind=kind, severity=severity)
+    for index, one in enumerate(values.get("exceptions", [])):
+        try:
+            until = date.fromisoformat(one["until"])
+        except ValueError:
+            key = f"gaps.exceptions[{index}].until"
+            raise AnnotationErrors(
+                [
+                    Problem(
+                        file, None, key, "a date like 2026-12-31", one["until"], "name a day of the calendar"
+                    )
+                ]
+            ) from None
+        yield GapRule(
+            kind=one["kind"],
+            entity=one.get("entity"),
+            file_pattern=path_pattern(one["path"]).pattern if "path" in one else None,
+            reason=one["reason"],
+            until=until,
+        )
 
 
 def _duration(text: str | None) -> timedelta | None:

@@ -33,6 +33,11 @@ from dbt_attest.cli.terminal import as_json
     is_flag=True,
     help="An evidence bundle instead, as JSON: the answer with all that it can be checked and replayed from.",
 )
+@click.option(
+    "--attribute",
+    type=click.Choice(["owner", "grain", "description"]),
+    help="Only this attribute instead, with every place that states it and which is believed.",
+)
 @question_options
 def command(
     name: str,
@@ -42,6 +47,7 @@ def command(
     explain: bool,
     support: bool,
     bundle: bool,
+    attribute: str | None,
     known_at: str | None,
     groups: str,
     subject: str,
@@ -69,6 +75,18 @@ def command(
         "requester": requester,
         "scope": scope_of(scope),
     }
+    if attribute is not None:
+        if during or between or explain or support or bundle:
+            raise click.UsageError(
+                "--attribute: expected none of --during, --between, --explain, --support and --bundle with it."
+            )
+        from dbt_attest.cli.prose_attribute import attribute as attribute_prose
+        from dbt_attest.resolution.attributes import resolve_attribute
+
+        for period in ("during", "between"):
+            del question[period]
+        told = resolve_attribute(asked, name, attribute, **question)
+        return show(told, told.resolution, output, attribute_prose, asked, requester)
     if bundle:
         if explain:
             raise click.UsageError("--explain: expected none with --bundle.")

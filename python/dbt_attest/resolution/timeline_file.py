@@ -11,6 +11,7 @@ from dbt_attest.resolution.asking import trouble_told
 from dbt_attest.resolution.audit import audited
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.warehouse import Warehouse
+from dbt_attest.warehouse.rendering import macro_sql
 
 #: Formats of the file, each with what DuckDB is told; null is an empty field in CSV.
 FORMATS = {
@@ -74,13 +75,5 @@ def timeline_sql(
     scope: Mapping[str, str] | None,
 ) -> str:
     """The SQL of the rows that `write_timeline` writes; `place` is schema and environment."""
-    from dbt_attest.warehouse.resolvers import compile_sql
-
-    # what was asked goes through variables, so that no text of it becomes Jinja or SQL
-    asked = {
-        "known_at": None if known_at is None else str(known_at),
-        "groups": list(requester.groups),
-        "scope": dict(scope or {}),
-    }
-    jinja = "{{ attest.timeline_sql(var('asked').known_at, var('asked').groups, var('asked').scope) }}"
-    return compile_sql(jinja, *place, {"asked": asked})
+    instant = None if known_at is None else str(known_at)
+    return macro_sql("timeline_sql", *place, instant, list(requester.groups), dict(scope or {}))

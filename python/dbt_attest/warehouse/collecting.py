@@ -105,6 +105,7 @@ def collect(
             {"policy": name, "groups": policy.groups, "existence": policy.existence}
             for name, policy in project_file.policies.items()
         ],
+        gap_rules=[msgspec.structs.asdict(rule) for rule in project_file.gap_rules],
         findings=[msgspec.structs.asdict(finding) for finding in extraction.findings],
         disabled=manifest.disabled | (frozenset() if side.catalog else {CATALOG}),
         max_age=project_file.collection.max_age,

@@ -39,8 +39,8 @@ class Collection:
 
     `assertions`, `edges`, `policies` and `findings` are rows of the evidence tables, without the columns that
     recording fills (environment, project_name, collection_id, ingested_at, generated_at, stated), and so are
-    `claims`, `columns`, `exposures`, `groups`, `executions` and `freshness`. `side_files` are the artifacts
-    that were read beside the manifest. `disabled` is what the collection is silent about: unique_ids that
+    `claims`, `columns`, `exposures`, `groups`, `executions`, `freshness` and `gap_rules`. `side_files` are
+    the artifacts that were read beside the manifest. `disabled` is what the collection is silent about: unique_ids that
     are neither stated nor absent, and `catalog` where none was read. More than the share `max_removed` of the
     project's definitions are taken away only where `removals_allowed`.
     """
@@ -68,6 +68,7 @@ class Collection:
     groups: Iterable[dict[str, Any]] = ()
     executions: Iterable[dict[str, Any]] = ()
     freshness: Iterable[dict[str, Any]] = ()
+    gap_rules: Iterable[dict[str, Any]] = ()
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:

@@ -15,7 +15,7 @@ import duckdb
 from dbt_attest.errors import InputError, WarehouseError
 from dbt_attest.warehouse.contract import dbt_package_dir, evidence_tables, quoted
 from dbt_attest.warehouse.files import connect
-from dbt_attest.warehouse.resolvers import compile_sql
+from dbt_attest.warehouse.rendering import macro_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -53,7 +53,7 @@ def export_for_groups(
         )
     if not out.absolute().parent.is_dir():
         raise InputError(f"{out}: expected an existing folder around it; create the folder first.")
-    statements = compile_sql("{{ attest.export_sql() }}", schema, environment, {})
+    statements = macro_sql("export_sql", schema, environment)
     with _beside(out) as partial, _resolvers_only(path, schema) as connection:
         # through variables, so that no text of it becomes Jinja or SQL
         connection.execute(
@@ -104,7 +104,10 @@ def _resolvers_only(path: Path, schema: str) -> Iterator[DuckDBPyConnection]:
 
 def _drop_all_else(connection: DuckDBPyConnection, schema: str) -> None:
     """What a project's own file has besides evidence and resolvers is nobody's business."""
-    ours = {*evidence_tables(), *(model.stem for model in dbt_package_dir().glob("models/**/*.sql"))}
+    resolvers = [
+        dbt_package_dir().glob(f"{folder}/*.sql") for folder in ("models/resolution", "macros/functions")
+    ]
+    ours = {*evidence_tables(), *(resolver.stem for found in resolvers for resolver in found)}
     for kind, listed, name in (
         ("view", "duckdb_views()", "view_name"),
         ("macro table", "duckdb_functions()", "function_name"),

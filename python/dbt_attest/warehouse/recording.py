@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,13 @@ def _record(
     # an artifact has an instant of its own
     artifacts = _new_artifacts(connection, schema, collection)
     append(connection, schema, "artifacts", [arrival | artifact for artifact in artifacts])
-    append(connection, schema, "policies", _new_policies(connection, schema, collection))
+    for table, rows in (("policies", collection.policies), ("gap_rules", collection.gap_rules)):
+        append(
+            connection,
+            schema,
+            table,
+            _new_of_project_file(connection, schema, collection, table, rows, arrival),
+        )
     append(connection, schema, "project_files", _new_project_files(connection, schema, collection, arrival))
     said_before = digests_before(connection, schema, shared)
     guard = Guard(collection.max_removed, collection.removals_allowed)
@@ -149,17 +156,23 @@ def _new_artifacts(
     return [vars(artifact) for key, artifact in by_content.items() if (key,) not in known]
 
 
-def _new_policies(
-    connection: duckdb.DuckDBPyConnection, schema: str, collection: Collection
+def _new_of_project_file(
+    connection: duckdb.DuckDBPyConnection,
+    schema: str,
+    collection: Collection,
+    table: str,
+    rows: Iterable[dict[str, Any]],
+    arrival: dict[str, Any],
 ) -> list[dict[str, Any]]:
+    """What a version of attest.yml says for a table, once."""
     if collection.project_file is None:
         return []
     project_file_id = collection.project_file.artifact_id
     known = connection.execute(
-        f"select 1 from {quoted(schema)}.policies where project_file_id = $id limit 1",
+        f"select 1 from {quoted(schema)}.{table} where project_file_id = $id limit 1",
         {"id": project_file_id},
     ).fetchone()
-    return [] if known else [policy | {"project_file_id": project_file_id} for policy in collection.policies]
+    return [] if known else [arrival | row | {"project_file_id": project_file_id} for row in rows]
 
 
 def _new_project_files(

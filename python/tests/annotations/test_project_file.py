@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+import re
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ policies:
 collection: {max_age: 2d, max_unverified: 26w, max_removed: 12.5%}
 precedence: {owner: [group, annotation]}
 membership: {file: groups.csv, max_age: 1d}
+gaps:
+  severity: {interval_gap: error}
+  exceptions:
+    - {kind: version_expired, path: models/legacy/**, reason: goes in spring, until: 2026-03-31}
 """
 
 
@@ -46,6 +51,15 @@ def test_every_key_is_read(project: Any) -> None:
     )
     assert file.collection.max_removed == 0.125
     assert file.owner_precedence == ("group", "annotation")
+    severity, exception = file.gap_rules
+    assert (severity.kind, severity.severity, severity.until) == ("interval_gap", "error", None)
+    assert (exception.kind, exception.reason, exception.until) == (
+        "version_expired",
+        "goes in spring",
+        date(2026, 3, 31),
+    )
+    assert exception.file_pattern is not None
+    assert re.fullmatch(exception.file_pattern, "models/legacy/deep/a.yml")
     assert file.generated_at == datetime(2026, 1, 1, tzinfo=timezone.utc)
     assert file.artifact_id is not None
     assert len(file.artifact_id) == 64
@@ -76,6 +90,17 @@ def test_absent_and_empty_files_give_the_defaults(tmp_path: Path) -> None:
             "put it in quotes if it is meant as text",
         ),
         ("precedence: {owner: [groups]}", "precedence.owner[0]", "did you mean `group`?"),
+        (
+            "gaps: {severity: {interval_gaps: error}}",
+            "gaps.severity.interval_gaps",
+            "did you mean `interval_gap`?",
+        ),
+        ("gaps: {exceptions: [{kind: interval_gap, reason: r}]}", "gaps.exceptions[0].until", "add `until`"),
+        (
+            "gaps: {exceptions: [{kind: interval_gap, reason: r, until: 2025-02-30}]}",
+            "gaps.exceptions[0].until",
+            "name a day of the calendar",
+        ),
         ("environment: 2024-01-01\nenvironment: x", "", None),
         ("[a]", "", None),
         ("a: [", "", None),

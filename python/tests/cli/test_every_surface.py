@@ -14,6 +14,7 @@ DAY = "2025-03-01"
 QUESTIONS = {
     "resolve": ["resolve", NAME, "--on", DAY, "--support", "--explain"],
     "resolve a period": ["resolve", NAME, "--during", "2025"],
+    "attribute": ["resolve", NAME, "--on", DAY, "--attribute", "owner"],
     "timeline": ["timeline", NAME],
     "history": ["timeline", NAME, "--history"],
     "changes": ["timeline", NAME, "--changes"],
@@ -25,6 +26,10 @@ SURFACES = {
     for what, words in QUESTIONS.items()
     for output in ("text", "json")
 } | {"bundle": ["resolve", NAME, "--on", DAY, "--bundle", *GROUPS], "status": ["status"]}
+# for stewards, who see everything
+OF_STEWARDS = {
+    f"check as {output}": ["check", "--format", output] for output in ("text", "github", "markdown")
+} | {"readiness": ["check", "--ready-for", "**"]}
 JANUARY, FEBRUARY = "2024-01-10T09:00:00Z", "2025-02-10T09:00:00Z"
 OWN = {"entity_id": "metric.a", "authority": "authoritative", "permissions": ["grp_own"],
        "effective_from": "2024-01-01", "definition": "words"}  # fmt: skip
@@ -165,9 +170,9 @@ def _obeyed(text):
     return {char for char in text if unicodedata.category(char) in ("Cc", "Cf")} - {"\n"}
 
 
-@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("surface", [*SURFACES, *OF_STEWARDS])
 def test_hostile_text_is_shown_and_not_obeyed(hostile, attest, surface):
-    ran = attest(hostile.folder, *SURFACES[surface])
+    ran = attest(hostile.folder, *(SURFACES | OF_STEWARDS)[surface])
     assert ran.code in (0, 1)
     assert not _obeyed(ran.output + ran.errors)
     if "json" in surface or surface == "bundle":

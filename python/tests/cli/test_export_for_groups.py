@@ -6,7 +6,6 @@ import duckdb
 import pytest
 
 from dbt_attest import Requester, open
-from dbt_attest.warehouse import exporting
 
 RESTRICTED = ["secret", "verborgen", "grp_other"]
 V1 = {"entity_id": "metric.b", "authority": "authoritative", "permissions": ["grp_own"], "owner": "visible owner",
@@ -103,7 +102,6 @@ def test_who_is_in_no_group_sees_nothing(exported, attest):
     assert (ran.json["outcome"], ran.json["reason"]) == ("deny", "not_permitted")
 
 
-@pytest.mark.usefixtures("export_sql_once")
 def test_a_folder_of_parquet_files(shared, attest):
     folder = shared.folder / "own"
     for _ in range(2):
@@ -122,7 +120,6 @@ def test_a_folder_of_parquet_files(shared, attest):
     assert (ran.code, (folder / "mine.txt").read_text()) == (2, "something")
 
 
-@pytest.mark.usefixtures("export_sql_once")
 def test_an_export_is_replaced_and_nothing_else(shared, exported, attest):
     before = exported.read_bytes()
     assert attest(shared.folder, "export", "--for-groups", "grp_own", str(exported)).code == 0
@@ -153,13 +150,3 @@ def test_what_is_not_understood(shared, attest, words, said):
     ran = attest(shared.folder, "export", "--for-groups", "grp_own", *words)
     assert ran.code == 2
     assert said in " ".join(ran.errors.split())
-
-
-@pytest.fixture(scope="module")
-def _compiled():
-    return exporting.compile_sql("{{ attest.export_sql() }}", "attest", "prod", {})
-
-
-@pytest.fixture
-def export_sql_once(_compiled, monkeypatch):
-    monkeypatch.setattr("dbt_attest.warehouse.exporting.compile_sql", lambda *_: _compiled)

@@ -231,7 +231,7 @@ def test_no_catalog_in_any_body(collected: Project) -> None:
 
 
 def test_every_resolver_is_documented_column_by_column(collected: Project) -> None:
-    """What models/resolution/_resolution.yml says is what the resolvers give, names, order and types."""
+    """What their YAML says is what the views and functions give, names, order and types."""
     questions = {
         "definition_on": "('x', '2024-01-01')",
         "definition_between": "('x', '2024-01-01', '2024-01-02')",
@@ -247,20 +247,29 @@ def test_every_resolver_is_documented_column_by_column(collected: Project) -> No
         "lineage_impact": "('x')",
         "source_freshness_on": "('x')",
     }
-    nodes = [
-        node
-        for node in collected.manifest()["nodes"].values()
-        if node["package_name"] == "attest" and node["resource_type"] == "model"
-    ]
-    assert len(nodes) >= 6
-    for node in nodes:
-        name = node["name"]
+    manifest = collected.manifest()
+    views = {
+        node["name"]: (node["description"], list(node["columns"].values()))
+        for unique_id, node in manifest["nodes"].items()
+        if unique_id.startswith("model.attest.") and node["config"]["materialized"] == "view"
+    }
+    functions = {
+        macro["name"].removesuffix("_function"): (macro["description"], macro["meta"]["columns"])
+        for unique_id, macro in manifest["macros"].items()
+        if unique_id.startswith("macro.attest.") and macro["meta"]
+    }
+    found = collected.sql(f"select function_name from duckdb_functions() where schema_name = '{SCHEMA}'")
+    assert {name for (name,) in found} == functions.keys() == questions.keys()
+    listed = manifest["nodes"]["model.attest.resolver_functions"]["columns"]
+    assert listed.keys() == functions.keys()
+    assert len(views) >= 4
+    for name, (description, columns) in (views | functions).items():
         described = collected.sql(f"describe from {SCHEMA}.{name}{questions.get(name, '')}")
         actual = [(column, kind.replace('"', "").lower()) for column, kind, *_ in described]
         documented = [
             (column["name"], column["data_type"].replace("timestamptz", "timestamp with time zone"))
-            for column in node["columns"].values()
+            for column in columns
         ]
         assert documented == actual, name
-        assert node["description"], name
-        assert all(column["description"] for column in node["columns"].values()), json.dumps(node["columns"])
+        assert description, name
+        assert all(column["description"] for column in columns), json.dumps(columns)

@@ -76,7 +76,9 @@ def test_build_empty_leaves_resolvers_that_answer(project: Project) -> None:
 
 def test_full_refresh_keeps_the_evidence(project: Project) -> None:
     before = project.sql(f"from {SCHEMA}.assertions order by all")
+    project.sql(f"alter table {SCHEMA}.collections drop column observed_at")  # as of an older release
     project.dbt("build", "--full-refresh")
+    assert project.sql(f"select count(*), count(observed_at) from {SCHEMA}.collections") == [(6, 0)]
     assert before
     assert project.sql(f"from {SCHEMA}.assertions order by all") == before
     assert project.sql(f"select count(*) from {SCHEMA}.contract_versions") == [(1,)]
@@ -142,7 +144,9 @@ def test_enforced_contract_over_everything(project: Project) -> None:
 def test_root_materialized_is_refused_in_one_sentence_and_mended_by_its_advice(project: Project) -> None:
     configuration = (project.folder / "dbt_project.yml").read_text(encoding="utf-8")
     project.configure("models:\n  +materialized: table\n")
-    run = project.dbt("build", "--select", "orders", "recorded_assertions", "definition_on", succeeds=False)
+    run = project.dbt(
+        "build", "--select", "orders", "recorded_assertions", "resolver_functions", succeeds=False
+    )
     assert (
         "The root project's dbt_project.yml sets `models: +materialized: table` for every package, "
         "which would freeze the attest resolver 'recorded_assertions' (expected: view); "
@@ -150,7 +154,8 @@ def test_root_materialized_is_refused_in_one_sentence_and_mended_by_its_advice(p
     ) in " ".join(run.output.split())
     results = project.results()
     assert results["model.shop.orders"] == "success"
-    assert results["model.attest.recorded_assertions"] == results["model.attest.definition_on"] == "error"
+    assert results["model.attest.recorded_assertions"] == "error"
+    assert results["model.attest.resolver_functions"] == "skipped"
     assert_resolvers_answer(project)  # what stood before stands
 
     project.write("dbt_project.yml", f"{configuration}models:\n  shop:\n    +materialized: table\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dbt_attest.warehouse.contract import dbt_package_dir
-from dbt_attest.warehouse.resolvers import compile_sql
+from dbt_attest.warehouse.rendering import macro_sql
 
 from .conftest import Facts, Postgres
 
@@ -107,11 +107,10 @@ def spark_python() -> str:
 
 def test_spark(spark_python: str, facts: Facts, tmp_path: Path) -> None:
     """The compiled SQL in a Spark session on this machine."""
-    joined = JOINED.format(facts="'facts'", timeline="'attest_timeline'")
+    asked = ("facts", "attest_timeline", "happened_on")
+    joined = macro_sql("join_timeline", "attest", "prod", *asked, entity_column="entity_id", prefix="its_")
     columns = "fact, its_outcome, its_reason, its_evidence_id"
-    sql = compile_sql(
-        f"select {columns} from {{{{ {joined} }}}} as defined order by fact", "attest", "prod", {}
-    )
+    sql = f"select {columns} from {joined} as defined order by fact"
     ran = subprocess.run(
         [spark_python, "-c", SPARK, facts.timeline, facts.facts, sql],
         cwd=tmp_path,

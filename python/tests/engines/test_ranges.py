@@ -86,8 +86,8 @@ def by_ranges(cursor: Any, known_at: datetime, scope: dict[str, str]) -> tuple[A
 
 
 @pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
-    return Grid(tmp_path_factory.mktemp("grid"))
+def grid() -> Grid:
+    return Grid.definitions()
 
 
 def test_random_worlds(postgres: Postgres, grid: Grid, empty_warehouse: Path, tmp_path: Path) -> None:

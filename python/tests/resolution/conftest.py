@@ -17,8 +17,8 @@ Record = Callable[[Iterable[Collection]], Recorded]
 
 
 @pytest.fixture(scope="session")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
-    return Grid(tmp_path_factory.mktemp("grid"))
+def grid() -> Grid:
+    return Grid.definitions()
 
 
 @pytest.fixture
@@ -35,16 +35,9 @@ def record(tmp_path: Path, empty_warehouse: Path) -> Iterator[Record]:
         one.close()
 
 
-@pytest.fixture(scope="session")
-def export_sql() -> str:
-    return exporting.compile_sql("{{ attest.export_sql() }}", "attest", "prod", {})
-
-
 @pytest.fixture
-def export(tmp_path: Path, export_sql: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Export]:
+def export(tmp_path: Path) -> Iterator[Export]:
     """Exports what a warehouse knows of prod for some groups; gives the new warehouse, open, and its file."""
-    # the text is the same for all groups, and dbt takes seconds to compile it
-    monkeypatch.setattr(exporting, "compile_sql", lambda *_: export_sql)
     opened: list[Recorded] = []
 
     def make(recorded: Recorded, groups: list[str]) -> tuple[Recorded, Path]:

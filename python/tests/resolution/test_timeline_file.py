@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 
-from dbt_attest.warehouse.resolvers import compile_sql
+from dbt_attest.warehouse.rendering import macro_sql
 
 from .worlds import REQUESTERS, SCOPES, Grid, Recorded, draw_worlds, side_by_side
 
@@ -15,11 +14,9 @@ ASKED = [(REQUESTERS[0], SCOPES[0]), (REQUESTERS[1], SCOPES[4]), (REQUESTERS[3],
 def test_it_answers_as_join_definition_for_any_requester_scope_and_state_of_knowledge(
     grid: Grid, empty_warehouse: Path, tmp_path: Path
 ) -> None:
-    asked = f"'{grid.KNOWN_AT}', ['{grid.GROUP}'], {{'{grid.KEY}': '{grid.VALUE}'}}"
-    timeline = copy.copy(grid)
-    timeline.sql = compile_sql(f"{{{{ attest.timeline_sql({asked}) }}}}", "attest", grid.ENVIRONMENT, {})
-    join = "attest.join_timeline('grid', 'exported', 'day', entity_column='entity_id')"
-    joined = compile_sql(f"{{{{ {join} }}}}", "attest", "prod", {})
+    timeline = Grid("timeline_sql")
+    asked = ("grid", "exported", "day")
+    joined = macro_sql("join_timeline", "attest", "prod", *asked, entity_column="entity_id")
 
     worlds = side_by_side(draw_worlds(20, 10))
     recorded = Recorded(

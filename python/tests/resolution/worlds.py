@@ -7,8 +7,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
@@ -21,9 +19,9 @@ from hypothesis import strategies as st
 from dbt_attest.annotations import read_project_file
 from dbt_attest.artifacts import read_manifest
 from dbt_attest.warehouse.collecting import collect
-from dbt_attest.warehouse.contract import dbt_package_dir
 from dbt_attest.warehouse.files import connect
 from dbt_attest.warehouse.recording import record
+from dbt_attest.warehouse.rendering import macro_sql
 
 from .oracle import FOREVER, Alias, Collection, Policy, Statement, World
 
@@ -474,7 +472,7 @@ _NAMED = "known_at := $known_at, groups := $groups, scope := $scope, environment
 
 
 class Grid:
-    """`attest.join_definition` over a table of entities and days, compiled once."""
+    """A macro of the package for any question, rendered once; `definitions` is that over the table `grid`."""
 
     KNOWN_AT = "2001-02-03T04:05:06Z"
     GROUP, ENVIRONMENT, KEY, VALUE = (
@@ -484,36 +482,18 @@ class Grid:
         "sentinel value",
     )
 
-    def __init__(self, folder: Path) -> None:
-        output = {"type": "duckdb", "path": str(folder / "compiled.duckdb"), "threads": 1}
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "profiles.yml").write_text(
-            json.dumps({"attest": {"target": "grid", "outputs": {"grid": output}}}), encoding="utf-8"
-        )
-        asked = (
-            f"entity_column='entity_id', known_at='{self.KNOWN_AT}', groups=['{self.GROUP}'], "
-            f"scope={{'{self.KEY}': '{self.VALUE}'}}"
-        )
-        variables = {"attest_schema": "attest", "attest_environment": self.ENVIRONMENT}
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("DBT_")}
-        done = subprocess.run(
-            [
-                Path(sys.executable).with_name("dbt"), "--quiet", "--no-use-colors", "compile",
-                "--inline", "{{ attest.join_definition('grid', 'day', " + asked + ") }}",
-                "--project-dir", dbt_package_dir(), "--profiles-dir", folder, "--vars", json.dumps(variables),
-                "--target-path", folder / "target", "--log-path", folder / "logs",
-            ],
-            cwd=folder,
-            env=environ | {"DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        self.sql = done.stdout.strip()
+    def __init__(self, macro: str, *arguments: str, **named: str) -> None:
+        scope = {self.KEY: self.VALUE}
+        asked = {"known_at": self.KNOWN_AT, "groups": [self.GROUP], "scope": scope}
+        self.sql = macro_sql(macro, "attest", self.ENVIRONMENT, *arguments, **named, **asked)
         self.scope = f"map {{'{self.KEY}': '{self.VALUE}'}}"
         for sentinel in (self.KNOWN_AT, f"['{self.GROUP}']", self.ENVIRONMENT, self.scope):
             assert sentinel in self.sql, f"no {sentinel} in:\n{self.sql}"
+
+    @classmethod
+    def definitions(cls) -> Grid:
+        """`attest.join_definition` of a table of entities and days."""
+        return cls("join_definition", "grid", "day", entity_column="entity_id")
 
     def query(
         self, known_at: datetime | None, groups: list[str], scope: Mapping[str, str], environment: str

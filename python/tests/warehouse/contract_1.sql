@@ -98,6 +98,16 @@ create table attest.policies (
   groups varchar[],
   existence varchar
 );
+create table attest.gap_rules (
+  project_file_id varchar,
+  kind varchar,
+  severity varchar,
+  entity varchar,
+  file_pattern varchar,
+  reason varchar,
+  until date,
+  ingested_at timestamptz
+);
 create table attest.lineage_edges (
   environment varchar,
   from_node varchar,

@@ -1,0 +1,1 @@
+select count(*) as visits from {{ ref('stg_orders') }}

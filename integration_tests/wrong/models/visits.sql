@@ -1,0 +1,1 @@
+select count(distinct id) as visits from {{ ref('stg_orders') }}

@@ -1,0 +1,21 @@
+{{ config(materialized='view', enabled=target.type == 'duckdb' and var('attest_gaps', false)) }}{{ attest.stay('view') }}
+-- One row per authoritative definition that nobody may see.
+with
+{{ attest.present_cte() }},
+found as (
+  select
+    present.environment,
+    present.project_name,
+    present.entity_id as entity,
+    present.evidence_id,
+    present.node_id,
+    'groups that may see it' as expected,
+    'nobody' as found,
+    present.file,
+    present.owner,
+    present.known_from as since,
+    'Name groups in `permissions` of its annotation, or in a rule of attest.yml for its folder.' as repair
+  from present
+  where present.governs and len(present.groups) = 0
+)
+{{ attest.gap_select('permission_missing', 'warning') }}
