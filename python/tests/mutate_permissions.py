@@ -105,7 +105,9 @@ class Mutation(NamedTuple):
 def mutations() -> tuple[list[Mutation], list[str]]:
     """Every predicate, and the lines that look like one and are of no known form."""
     found, unknown = [], []
-    for path in sorted(path for pattern in SQL for path in REPOSITORY.glob(pattern)):
+    for path in sorted(
+        path for pattern in SQL for path in REPOSITORY.glob(pattern) if "gaps" not in path.parts
+    ):
         name = path.relative_to(REPOSITORY).as_posix()
         text = path.read_text(encoding="utf-8")
         taken: list[Mutation] = []
