@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,14 @@ from typing import Any
 import duckdb
 import pytest
 
+from dbt_attest.annotations import read_project_file
+from dbt_attest.artifacts import read_manifest
 from dbt_attest.cli.main import main
 from dbt_attest.warehouse.building import Built, build
+from dbt_attest.warehouse.collecting import collect
 from dbt_attest.warehouse.contract import evidence_tables
+from dbt_attest.warehouse.files import connect
+from dbt_attest.warehouse.recording import record
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -134,6 +140,32 @@ class World:
         """Record a manifest written at `at` that states exactly these definitions."""
         write_project(self.folder, manifest_of(at, annotations, project, disabled), attest_yml)
         return build(self.folder, environment=environment)
+
+    @contextmanager
+    def recording(self) -> Iterator[Callable[..., None]]:
+        """Gives what does as `collect`, many times faster: in one connection, without the copy for readers."""
+        connection = connect(self.warehouse, read_only=False)
+
+        def record_one(
+            at: str,
+            annotations: dict[str, dict[str, Any]],
+            *,
+            attest_yml: str | None = None,
+            environment: str | None = None,
+            project: str = "shop",
+        ) -> None:
+            write_project(self.folder, manifest_of(at, annotations, project), attest_yml)
+            project_file = read_project_file(self.folder / "attest.yml")
+            manifest = read_manifest(self.folder / "target" / "manifest.json")
+            collection, _ = collect(
+                self.folder, manifest, project_file, environment or project_file.environment
+            )
+            record(connection, "attest", collection)
+
+        try:
+            yield record_one
+        finally:
+            connection.close()
 
     def rows(self) -> dict[str, int]:
         """How many rows each evidence table has."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def _cases() -> Iterator[Any]:
             yield pytest.param(case, id=f"{place}: {case['name']}")
 
 
-def _build(world, case: dict[str, Any]) -> None:
+def _build(record: Callable[..., None], case: dict[str, Any]) -> None:
     states: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for step in copy.deepcopy([*(FIXTURE_B if case.get("base") == "B" else []), *case.get("given", [])]):
         environment, project = step.get("environment", "prod"), step.get("project", "shop")
@@ -75,9 +75,7 @@ def _build(world, case: dict[str, Any]) -> None:
             state[name] = {
                 key: value for key, value in merged.items() if value is not None or key == "permissions"
             }
-        world.collect(
-            step["at"], state, attest_yml=step.get("attest_yml"), environment=environment, project=project
-        )
+        record(step["at"], state, attest_yml=step.get("attest_yml"), environment=environment, project=project)
 
 
 def _through_sql(world, ask: dict[str, Any]) -> dict[str, Any]:
@@ -149,7 +147,8 @@ def _brief(found: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", list(_cases()))
 def test_case(world, case):
-    _build(world, case)
+    with world.recording() as record:
+        _build(record, case)
     for asked in case["ask"] if isinstance(case["ask"], list) else [case["ask"]]:
         ask = {"entity": "metric.b", "groups": ["readers"]} | asked
         if "during" in ask:

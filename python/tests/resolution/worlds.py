@@ -223,7 +223,7 @@ def draw_worlds(number: int, count: int, backdating: bool = True) -> list[Drawn]
 def side_by_side(worlds: Iterable[Drawn]) -> list[Drawn]:
     """Worlds that fit into one warehouse: no name of one is a name of another, and each owns its projects.
 
-    Each begins with collections that state nothing, so that none depends on whether another was collected.
+    Each begins with the same collections, which state nothing, so that none depends on whether another was collected.
     """
     return [_apart(f"w{place}.", drawn) for place, drawn in enumerate(worlds)]
 
@@ -244,8 +244,7 @@ def _apart(prefix: str, drawn: Drawn) -> Drawn:
 
     first = datetime(2000, 1, 1, tzinfo=timezone.utc)
     empty = [
-        Collection(first, environment=environment, project=prefix + "nothing")
-        for environment in ("prod", "branch")
+        Collection(first, environment=environment, project="nothing") for environment in ("prod", "branch")
     ]
     return Drawn.of(
         empty
