@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -54,28 +53,27 @@ def _meant(name: str, known: dict[str, set[str]], nodes: Nodes) -> list[str]:
     found = sorted(known.get(name, ()), key=lambda one: _order(nodes, nodes.by_id[one]))
     # as in dbt, the bare name of a table comes last
     found = [one for one in found if not one.startswith("source.")] or found
-    if not found and re.search(r"[/*?\\]", name):
-        pattern = path_pattern(name.rstrip("/"))
-        found = [
-            one.node_id or ""
-            for one in named(nodes, ())
-            if any(
-                pattern.fullmatch(unicodedata.normalize("NFC", file))
-                for file in (one.rule_path, yaml_file(nodes.node(one.node_id or "")))
-            )
-        ]
-        if not found:
-            raise InputError(
-                f"{name}: expected files of this project with nodes in them, found none; name a folder such as "
-                "models/finance."
-            )
+    if not found:
+        return _in_folder(name, known, nodes)
+    families = {nodes.by_id[one].family for one in found}
+    if len(families) > 1:
+        raise InputError(f"{name}: expected one node, found {', '.join(found)}; name one of them in full.")
+    return found
+
+
+def _in_folder(name: str, known: dict[str, set[str]], nodes: Nodes) -> list[str]:
+    pattern = path_pattern(name.rstrip("/"))
+    found = []
+    for one in named(nodes, ()):
+        node_id = one.node_id or ""
+        files = (one.rule_path, yaml_file(nodes.node(node_id)))
+        if any(pattern.fullmatch(unicodedata.normalize("NFC", file)) for file in files):
+            found.append(node_id)
     if not found:
         near = difflib.get_close_matches(name, known, n=3)
         advice = f"did you mean {' or '.join(near)}?" if near else "run `dbt parse` if it is new."
         raise InputError(
-            f"{name}: expected a node of this project in target/manifest.json, found none; {advice}"
+            f"{name}: expected a node of this project in target/manifest.json, or a folder of them, found none; "
+            f"{advice}"
         )
-    families = {nodes.by_id[one].family for one in found}
-    if len(families) > 1 and not re.search(r"[/*?\\]", name):
-        raise InputError(f"{name}: expected one node, found {', '.join(found)}; name one of them in full.")
     return found

@@ -69,10 +69,13 @@ def _owners(nodes: Nodes, statement: Statement, node: Node, exposures: Iterable[
     for stated in statement.stated:
         if stated.attribute == "owner":
             yield "owner", stated.value, stated.place
-    if node.resource_type != "exposure":
-        for exposure in exposures:
-            for owner in owner_claims(nodes.manifest, nodes.manifest.exposures[exposure]).get("exposure", ()):
-                yield "owner", owner, f"{exposure}, which stands on it, is theirs"
+    theirs: dict[str, list[str]] = {}
+    for exposure in exposures if node.resource_type != "exposure" else ():
+        for owner in owner_claims(nodes.manifest, nodes.manifest.exposures[exposure]).get("exposure", ()):
+            theirs.setdefault(owner, []).append(exposure)
+    for owner, listed in theirs.items():
+        more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
+        yield "owner", owner, f"theirs is what stands on it: {listed[0]}{more}"
 
 
 def _ends(node: Node) -> Iterator[_Candidate]:

@@ -109,7 +109,10 @@ class PropertyFile:
         except ValueError:
             said = None
         if said != self._expected:
-            raise CannotEdit("its layout cannot be kept: an anchor, a tag, or a comment in an unusual place")
+            raise CannotEdit(
+                "its layout cannot be kept (an anchor, a tag, a text of several lines without a line end, or a "
+                "comment in an unusual place)"
+            )
         return (("\ufeff" if self._bom else "") + text).encode()
 
     def _inserted(self, mapping: yaml.MappingNode, above: yaml.Node | None, keys: dict[str, Any]) -> _Edit:

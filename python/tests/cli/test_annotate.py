@@ -143,12 +143,23 @@ def test_what_is_said_or_ruled_is_not_asked_again(attest, project):
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("revenu", "did you mean revenue?"), ("elsewhere/**", "expected files of this project")],
+    [("revenu", "did you mean revenue?"), ("elsewhere/**", "or a folder of them")],
 )
 def test_an_unknown_name_is_a_sentence(attest, project, name, expected):
     ran = attest(project(), "annotate", name)
     assert ran.code == 2
     assert expected in ran.sentence
+
+
+def test_a_folder_and_a_table_by_its_bare_name_beside_a_model(attest, project):
+    folder = estate(project)
+
+    def found(*names):
+        return [one["node_id"] for one in attest(folder, "annotate", *names, "--format", "json").json]
+
+    assert found("orders", "raw.orders") == ["model.shop.orders", "source.shop.raw.orders"]
+    assert len(found("models")) == 6
+    assert found("models/models.yml") == ["model.shop.orders"]
 
 
 def test_suggestions_have_reasons(attest, project):
