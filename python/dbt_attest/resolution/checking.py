@@ -13,8 +13,10 @@ from dbt_attest.errors import InputError
 from dbt_attest.resolution.asking import rows_of
 from dbt_attest.resolution.demand import NOTHING_ASKED, Demand, find_demand
 from dbt_attest.resolution.gaps import SEVERITIES, Gap, find_gaps
+from dbt_attest.resolution.held import Held
 from dbt_attest.resolution.readiness import Readiness, find_readiness
 from dbt_attest.resolution.warehouse import Warehouse
+from dbt_attest.warehouse.contract import quoted
 from dbt_attest.warehouse.garbage import without_collector
 from dbt_attest.warehouse.thrown_away import SCHEMA, copy_evidence, in_memory, record_manifest
 
@@ -64,7 +66,9 @@ def check_warehouse(
     Raises WarehouseError where it cannot be read, InputError where nothing of the environment was collected.
     """
     with _collected(path, schema, environment) as (connection, in_schema):
-        demand = find_demand(connection, in_schema, environment, questions)
+        demand = find_demand(
+            connection, in_schema, environment, questions, _asking(connection, in_schema, path)
+        )
         found = find_gaps(connection, in_schema, environment)
         return Checked(path, environment, None, _by_demand(found, demand), demand=demand)
 
@@ -109,7 +113,9 @@ def readiness_of_warehouse(
 ) -> Readiness:
     """How ready a domain is by what a warehouse knows; tags and groups are read from the manifest."""
     with _collected(path, schema, environment) as (connection, in_schema):
-        demand = find_demand(connection, in_schema, environment, questions)
+        demand = find_demand(
+            connection, in_schema, environment, questions, _asking(connection, in_schema, path)
+        )
         return find_readiness(connection, in_schema, environment, domain, manifest, demand)
 
 
@@ -130,6 +136,10 @@ def readiness_of_target(
         record_manifest(connection, project_dir, manifest, project_file, environment)
         demand = find_demand(connection, SCHEMA, environment, questions)
         return find_readiness(connection, SCHEMA, environment, domain, manifest, demand)
+
+
+def _asking(connection: duckdb.DuckDBPyConnection, schema: str, path: Path) -> Warehouse:
+    return Held(connection, quoted(schema), Warehouse(path))
 
 
 def _by_demand(gaps: tuple[Gap, ...], demand: Demand) -> tuple[Gap, ...]:

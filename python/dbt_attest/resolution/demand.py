@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,13 @@ import msgspec
 
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.requester import Requester
 from dbt_attest.warehouse.contract import quoted
 
 if TYPE_CHECKING:
     import duckdb
+
+    from dbt_attest.resolution.warehouse import Warehouse
 
 #: The outcomes that are no answer.
 NO_ANSWER = ("deny", "abstain", "clarify", "review")
@@ -82,11 +85,17 @@ NOTHING_ASKED = Demand()
 class _Question(msgspec.Struct):
     verb: str = "resolve"
     asked: list[str] = msgspec.field(default_factory=list)
+    on: str | None = None
+
+
+class _Who(msgspec.Struct):
+    groups: list[str] = msgspec.field(default_factory=list)
 
 
 class _Line(msgspec.Struct):
     question: _Question
-    outcome: str | None
+    requester: _Who = msgspec.field(default_factory=_Who)
+    outcome: str | msgspec.UnsetType | None = msgspec.UNSET
     reason: str | None = None
     environment: str | None = None
     time: str = ""
@@ -103,28 +112,36 @@ class _Count:
 
 
 def find_demand(
-    connection: duckdb.DuckDBPyConnection, schema: str, environment: str, file: Path | None
+    connection: duckdb.DuckDBPyConnection,
+    schema: str,
+    environment: str,
+    file: Path | None,
+    asking: Warehouse | None = None,
 ) -> Demand:
     """The demand by an audit, or by a file of questions in its form; names are those of the evidence in `schema`.
 
-    What a requester was not allowed to know is told by its entity: it is for stewards. Raises InputError where
-    the file cannot be read.
+    Questions without an outcome are put to `asking`, which writes no audit. What a requester was not allowed to
+    know is told by its entity: it is for stewards. Raises InputError where the file cannot be read.
     """
     if file is None:
         return NOTHING_ASKED
     asked: dict[tuple[str, str, str], _Count] = {}
     passed_over = 0
+    decide = _deciding(asking, environment)
     for line in _lines(file):
         try:
             said = _decoder.decode(line)
-        except msgspec.DecodeError:
+            if said.environment not in (None, environment) or said.question.verb not in _VERBS:
+                continue
+            if said.outcome is msgspec.UNSET:
+                outcome, reason = decide(said)
+            else:
+                outcome, reason = str(said.outcome), said.reason or ""
+        except (msgspec.DecodeError, InputError):
             passed_over += 1
             continue
-        if said.outcome in NO_ANSWER and said.question.verb in _VERBS and said.question.asked:
-            if said.environment not in (None, environment):
-                continue
-            key = (said.outcome, said.reason or "", said.question.asked[0])
-            asked.setdefault(key, _Count()).add(1, said.time)
+        if outcome in NO_ANSWER and said.question.asked:
+            asked.setdefault((outcome, reason, said.question.asked[0]), _Count()).add(1, said.time)
     entities = _entities(connection, schema, environment, {name for _, _, name in asked})
     together: dict[tuple[str, str, str | None, str], _Count] = {}
     names: dict[tuple[str, str, str | None, str], list[tuple[int, str]]] = {}
@@ -147,6 +164,24 @@ def find_demand(
         )
     )
     return Demand(file, tuple(found), passed_over)
+
+
+def _deciding(asking: Warehouse | None, environment: str) -> Callable[[_Line], tuple[str, str]]:
+    """What gives outcome and reason of a question, each decided once; InputError for what cannot be asked."""
+
+    @cache
+    def decided(name: str, on: str | None, groups: tuple[str, ...]) -> tuple[str, str]:
+        if asking is None:
+            raise InputError("Expected a warehouse to ask, found a target folder.")
+        found = asking.resolve(name, on=on, requester=Requester(groups=groups), environment=environment)
+        return found.outcome, found.reason
+
+    def decide(line: _Line) -> tuple[str, str]:
+        if not line.question.asked:
+            raise InputError("Expected a name in `asked`, found none.")
+        return decided(line.question.asked[0], line.question.on, tuple(line.requester.groups))
+
+    return decide
 
 
 def _lines(file: Path) -> Iterator[bytes]:

@@ -105,6 +105,26 @@ def test_a_file_of_questions_for_a_target_folder(attest, asked, ask):
     assert ran.json["demand"]["lines_passed_over"] == 1
 
 
+def test_questions_that_nobody_asked_yet_are_put_to_the_warehouse(attest, asked, ask):
+    ask()
+    of_board = {"question": {"asked": ["metric.c"], "on": "2025-01-01"}, "requester": {"groups": ["board"]}}
+    lines = [
+        of_board,
+        {"question": of_board["question"]},
+        {"question": {"asked": ["sales"], "on": "2025-01-01"}},
+        {"question": {"asked": ["sales"], "on": "once"}},
+    ]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (asked / "planned.jsonl").write_text(text, encoding="utf-8")
+    ran = attest(asked, "check", "--demand", "planned.jsonl", "--format", "json")
+    assert unanswered(ran) == [
+        ("deny", "not_permitted", "metric.c", "metric.c", 1),
+        ("abstain", "expired", "metric.b", "sales", 1),
+    ]
+    assert ran.json["demand"]["lines_passed_over"] == 1
+    assert not (asked / "audit.jsonl").exists()
+
+
 def test_a_file_that_is_not_there_is_a_sentence(attest, asked):
     ran = attest(asked, "check", "--demand", "nowhere.jsonl")
     assert ran.code == 2
