@@ -3,7 +3,7 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$candidate; break; }; done)
 BIN := .venv/bin
 
-.PHONY: demo test check-engines lint bench lock clean
+.PHONY: demo test check-engines check-permissions lint bench lock clean
 
 demo: .venv/ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh integration_tests/revenue/demo.sh
@@ -16,6 +16,10 @@ test: .venv/ready
 SPARK_PYTHON ?= $(BIN)/python
 check-engines: .venv/ready
 	SPARK_PYTHON="$(SPARK_PYTHON)" $(BIN)/python -m pytest -m engines -rP --tb=short python/tests/engines
+
+# Takes each permission predicate out of the SQL, one at a time: a test has to fail for every one. It takes about an hour.
+check-permissions: .venv/ready
+	$(BIN)/python python/tests/mutate_permissions.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -65,7 +65,8 @@ from (
   where known.seen
 ) as node
 where node.node_id not in (
-  select known.node_id from export_recorded as known where known.seen and known.node_id is not null);
+  select known.node_id from export_recorded as known
+  where known.seen and known.node_id is not null and not {{ attest.is_of_column('known') }});
 
 create temp table export_lineage_edges as
 select edge.* replace (

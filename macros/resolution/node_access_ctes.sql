@@ -1,6 +1,6 @@
 {#- The CTEs from `question`, `request`, `asking` and `present_policies` to `withheld`: the nodes of the lineage graph that
     the requester may not see, by today's permissions, and whether they may know of them. A node may be seen if any
-    definition that was ever recorded of it may. What has none (tests, saved queries) may be seen if all that it was ever
+    definition that was ever recorded of it may; one of a column opens no table. What has none (tests, saved queries) may be seen if all that it was ever
     said to read may; what reads nothing, such as an end that nothing contains, is only a name in what reads it.
 
     As with edges, only of definitions that more than the first collection speaks of the rows are folded. -#}
@@ -32,6 +32,7 @@ last_said as (
     assertion.entity_id,
     assertion.evidence_id,
     unnest(list_distinct(list(coalesce(assertion.node_id, assertion.evidence_id)))) as node_id,
+    bool_or({{ attest.is_of_column() }}) as of_column,
     arg_max({permissions: assertion.permissions, project_name: assertion.project_name},
       {a: assertion.asserted_at, g: assertion.generated_at, f: assertion.artifact_id, i: assertion.ingested_at})
       filter (assertion.stated and {{ attest.assertion_counts() }}) as last
@@ -43,18 +44,19 @@ last_said as (
 rights as materialized (
   select
     stands.node_id,
-    coalesce(list_has_any(stands.permissions, doors.open_to), false)
+    not stands.of_column and coalesce(list_has_any(stands.permissions, doors.open_to), false)
       and coalesce(list_has_any(held_permissions.permissions, doors.open_to), true) as visible,
-    coalesce(list_has_any(list_concat(stands.permissions, held_permissions.permissions), doors.hidden_policies), true) as hidden
+    stands.of_column
+      or coalesce(list_has_any(list_concat(stands.permissions, held_permissions.permissions), doors.hidden_policies), true) as hidden
   from (
     select assertion.entity_id, assertion.evidence_id,
-      coalesce(assertion.node_id, assertion.evidence_id) as node_id, assertion.project_name,
+      coalesce(assertion.node_id, assertion.evidence_id) as node_id, {{ attest.is_of_column() }} as of_column, assertion.project_name,
       if({{ attest.assertion_counts() }}, assertion.permissions, null) as permissions
     from {{ attest.evidence('assertions') }} as assertion
     join asking on asking.environment = assertion.environment
     where assertion.evidence_id not in (select said_again.evidence_id from said_again)
     union all
-    select last_said.entity_id, last_said.evidence_id, last_said.node_id, last_said.last.project_name,
+    select last_said.entity_id, last_said.evidence_id, last_said.node_id, last_said.of_column, last_said.last.project_name,
       last_said.last.permissions
     from last_said
   ) as stands
@@ -92,6 +94,11 @@ withheld as materialized (
     select rights.node_id from rights where rights.node_id in (select reads_barred.node_id from reads_barred))
 )
 {% endmacro %}
+
+{#- Whether a definition is of a column; its node is the table. -#}
+{% macro is_of_column(definition='assertion') -%}
+  ({{ definition }}.entity_type is not distinct from 'dbt_column')
+{%- endmacro %}
 
 {#- A copy in another project's manifest counts only until its own project is collected; what only such copies state is
     withheld. -#}

@@ -143,5 +143,6 @@ nodes_seen as (
   select coalesce(list(distinct recorded.node_id), []) as node_ids
   from recorded
   join question on question.environment = recorded.environment and list_has_any(recorded.groups, question.groups)
+  where not {{ attest.is_of_column('recorded') }}
 )
 {% endmacro %}

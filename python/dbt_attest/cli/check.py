@@ -15,7 +15,7 @@ from dbt_attest.cli.options import (
     schema_option,
     warehouse_option,
 )
-from dbt_attest.cli.terminal import as_json
+from dbt_attest.cli.terminal import as_json, safe
 from dbt_attest.errors import AnnotationErrors
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Questions that were asked, as the audit has them.  [default: the audit of attest.yml, where it is there]",
 )
+@click.option(
+    "--who-sees", metavar="GROUP", help="What members of a group may see instead, and through what."
+)
+@click.option("--since", metavar="DAY", help="With --who-sees: only what is new to them since that day.")
 @environment_option
 @warehouse_option
 @schema_option
@@ -62,6 +66,8 @@ def command(
     against: Path | None,
     ready_for: str | None,
     demand: Path | None,
+    who_sees: str | None,
+    since: str | None,
     environment: str | None,
     warehouse: Path | None,
     schema: str | None,
@@ -83,7 +89,15 @@ def command(
         )
     if ready_for is not None and against is not None:
         raise click.UsageError("--ready-for: expected none with --against.")
+    if since is not None and who_sees is None:
+        raise click.UsageError("--since: expected none without --who-sees.")
     path, asked = place(warehouse, environment)
+    if who_sees is not None:
+        if any(one is not None for one in (target_dir, against, ready_for, demand)):
+            raise click.UsageError(
+                "--who-sees: expected no --target-dir, --against, --ready-for or --demand."
+            )
+        return _who_sees(path, schema, asked, who_sees, since, output)
     project = project_dir()
     alone = target_dir is not None or against is not None
     # a project that never built a warehouse is looked at all the same
@@ -123,6 +137,31 @@ def _audit_file(path: Path, project: Path | None) -> Path | None:
 
     audit = audit_around(path, project)
     return None if audit is None or not audit.path.exists() else audit.path
+
+
+def _who_sees(
+    path: Path, schema: str | None, environment: str | None, group: str, since: str | None, output: str
+) -> int:
+    from dbt_attest.resolution import Warehouse
+    from dbt_attest.resolution.who_sees import who_sees
+
+    if output not in ("text", "json"):
+        raise click.UsageError(f"--format {output}: expected text or json with --who-sees.")
+    found = who_sees(Warehouse(path, schema=schema, environment=environment), group, since=since)
+    if output == "json":
+        click.echo(as_json({"group": group, "since": since, "sees": [one.as_json() for one in found]}))
+        return 0
+    for one in found:
+        removed = "" if one.stated else ", no longer stated"
+        click.echo(
+            safe(
+                f"{one.entity_id}  {one.evidence_id}  {one.title or ''}\n"
+                f"  through {', '.join(one.through)} ({one.rule}), since {one.since:%Y-%m-%d %H:%M} UTC{removed}",
+                keep="\n",
+            )
+        )
+    click.echo(f"{len(found)} definitions" + (f" new since {since}" if since else ""))
+    return 0
 
 
 def _checked(

@@ -117,8 +117,11 @@ def _rows(
 ) -> list[dict[str, Any]]:
     with warehouse.connection() as (connection, schema):
         # a project that did not opt in has no such function, and one of an older release another
-        text = renderer(schema[1:-1].replace('""', '"'), found.environment)("attribute_on")
-        connection.execute(f"create or replace temp macro attribute_on{text}")
+        evidence, ours = schema[1:-1].replace('""', '"'), "attribute_on"
+        render = renderer(
+            evidence, found.environment, lambda name: ours if name == ours else f"{schema}.{name}"
+        )
+        connection.execute(render(ours).replace("create or replace", "create or replace temp", 1))
         return rows_of(
             connection,
             "from attribute_on($entity, $attribute, $on, known_at := $known_at, groups := $groups, "

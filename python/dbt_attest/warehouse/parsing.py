@@ -9,14 +9,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from dbt_attest.errors import InputError
-from dbt_attest.warehouse.resolvers import dbt_command
+from dbt_attest.errors import InputError, WarehouseError
 
 #: Seconds that one `dbt parse`, and one `dbt deps`, may take.
 PARSE_LIMIT, DEPS_LIMIT = 600.0, 60.0
@@ -171,3 +171,14 @@ def _sentence(said: str) -> str:
     text = " ".join(line for line in lines if line and not line.startswith("[WARNING]"))
     text = re.sub(r"^Encountered an error:\s*", "", text)
     return text[:400] + "…" if len(text) > 400 else text or "dbt failed without a word"
+
+
+def dbt_command() -> list[str]:
+    """The dbt that stands beside this interpreter, never another one on the PATH."""
+    beside = Path(sys.executable).parent / ("dbt.exe" if os.name == "nt" else "dbt")
+    if not beside.exists():
+        raise WarehouseError(
+            f"{beside.parent}: expected the dbt command beside the Python that runs attest, found none; "
+            "install dbt-core and dbt-duckdb in this environment."
+        )
+    return [str(beside)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from graphlib import TopologicalSorter
 from typing import Any
 
 from dbt_attest.warehouse.contract import dbt_package_dir, quoted
@@ -20,8 +21,6 @@ Relations = Callable[[str], str]
 def renderer(schema: str, environment: str, relations: Relations | None = None) -> Callable[[str], str]:
     """What gives the SQL of a model of the package, with the evidence in `schema`, asked for `environment`.
 
-    Of a model that creates a function it gives what follows the function's name.
-
     `relations` names the relations of models; by default they are in `schema`, too.
     """
 
@@ -32,6 +31,23 @@ def renderer(schema: str, environment: str, relations: Relations | None = None) 
         return host.render(path.read_text(encoding="utf-8"))
 
     return render
+
+
+def resolver_statements(schema: str, environment: str) -> list[str]:
+    """The statements that create all resolvers in `schema`, in an order in which what each reads is there."""
+    sources = {path.stem: path.read_text("utf-8") for path in dbt_package_dir().glob("models/**/*.sql")}
+    statements: dict[str, str] = {}
+    reads: dict[str, set[str]] = {}
+    host = _Host(schema, environment)
+    for model in sorted(sources):
+        host.read = set()
+        sql = host.render(sources[model])
+        creates = (
+            "" if "create_function" in sources[model] else f"create or replace view {host.named(model)} as\n"
+        )
+        statements[model] = creates + sql
+        reads[model] = host.read & sources.keys() - {model}
+    return [statements[model] for model in TopologicalSorter(reads).static_order()]
 
 
 def macro_sql(name: str, schema: str, environment: str, *arguments: Any, **named: Any) -> str:
@@ -50,11 +66,13 @@ class _Host:
 
         self._jinja = jinja2.Environment(extensions=["jinja2.ext.do"])
         self._evidence, self._relations, self._asked = in_schema, relations or in_schema, environment
+        #: Names of the relations that were asked for.
+        self.read: set[str] = set()
         self._jinja.globals |= {
             "attest": self,
             "config": lambda **_: "",
             "dbt": _Dbt(),
-            "ref": lambda _, name: _Relation(self._relations(name)),
+            "ref": lambda _, name: _Relation(self.named(name)),
             "target": {"type": "duckdb"},
             "var": lambda _, default=None: default,
         }
@@ -62,13 +80,17 @@ class _Host:
     def render(self, source: str) -> str:
         return self._jinja.from_string(source).render().strip()
 
+    def named(self, name: str) -> str:
+        self.read.add(name)
+        return self._relations(name)
+
     # Macros that dbt answers with its graph, and those that name relations.
 
     def evidence(self, table: str) -> str:
         return self._evidence(table)
 
     def recorded_assertions(self) -> str:
-        return self._relations("recorded_assertions")
+        return self.named("recorded_assertions")
 
     def is_unit_test(self) -> bool:
         return False
@@ -80,10 +102,11 @@ class _Host:
         return ""
 
     def resolver_function(self, name: str) -> str:
-        return self._relations(name)
+        return self.named(name)
 
     def create_function(self, name: str, parameters: str) -> str:
-        return f"({parameters}) as table\n{getattr(self, name + '_function')()}"
+        body = getattr(self, f"{name}_function")()
+        return f"create or replace macro {self._relations(name)}({parameters}) as table\n{body};"
 
     def __getattr__(self, name: str) -> Any:
         """Any other macro of the package, from the file that has it."""

@@ -1,19 +1,15 @@
-"""Running the bundled dbt package, to build the resolvers in a stand-alone warehouse."""
+"""The resolvers in a stand-alone warehouse: made from the bundled dbt package, and known by its hash."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dbt_attest.errors import WarehouseError
-from dbt_attest.warehouse.contract import dbt_package_dir, quoted
+from dbt_attest.warehouse.contract import create_tables, dbt_package_dir, quoted
+from dbt_attest.warehouse.files import connect
+from dbt_attest.warehouse.rendering import resolver_statements
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,60 +60,16 @@ def mark_built(connection: duckdb.DuckDBPyConnection, schema: str, environment: 
 
 
 def build_resolvers(path: Path, schema: str, environment: str) -> None:
-    """Run the bundled package with dbt against the warehouse file at `path`, which nobody else may hold open.
+    """Make the resolvers and the views of gaps in the warehouse file at `path`, as `dbt run` of the package would.
 
-    Nothing of the user's dbt configuration takes part. Raises WarehouseError with dbt's own words where it
-    fails.
+    All of them or none. Raises WarehouseError where nobody but us may open the file.
     """
-    # the views of gaps cost less than a second here, once a release
-    variables = {"attest_schema": schema, "attest_environment": environment, "attest_gaps": True}
-    finished = _dbt("run", path=path, variables=variables)
-    if finished.returncode != 0:
-        said = (finished.stdout + finished.stderr).strip()
-        raise WarehouseError(
-            f"Building the resolvers in {path.name}: expected dbt to succeed, found that it says:\n{said}\n"
-            "The warehouse is as it was before."
-        )
-
-
-def _dbt(*words: str, path: Path, variables: dict[str, Any]) -> subprocess.CompletedProcess[str]:
-    with tempfile.TemporaryDirectory(prefix="attest-") as folder:
-        database = str(path) if path == Path(":memory:") else str(path.resolve())
-        profile = {
-            "attest": {
-                "target": "warehouse",
-                "outputs": {"warehouse": {"type": "duckdb", "path": database, "threads": 1}},
-            }
-        }
-        (Path(folder) / "profiles.yml").write_text(json.dumps(profile), encoding="utf-8")
-        # A leftover DBT_ variable could change the target, the profile or the output.
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("DBT_")}
-        return subprocess.run(
-            [
-                *dbt_command(),
-                "--quiet",
-                "--no-use-colors",
-                *words,
-                *("--project-dir", str(dbt_package_dir())),
-                *("--profiles-dir", folder),
-                *("--target-path", str(Path(folder) / "target")),
-                *("--log-path", str(Path(folder) / "logs")),
-                *("--vars", json.dumps(variables)),
-            ],
-            env=environ | {"DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-
-def dbt_command() -> list[str]:
-    """The dbt that stands beside this interpreter, never another one on the PATH."""
-    beside = Path(sys.executable).parent / ("dbt.exe" if os.name == "nt" else "dbt")
-    if not beside.exists():
-        raise WarehouseError(
-            f"{beside.parent}: expected the dbt command beside the Python that runs attest, found none; "
-            "install dbt-core and dbt-duckdb in this environment."
-        )
-    return [str(beside)]
+    connection = connect(path, read_only=False)
+    try:
+        connection.execute("begin")
+        create_tables(connection, schema)
+        for statement in resolver_statements(schema, environment):
+            connection.execute(statement)
+        connection.execute("commit")
+    finally:
+        connection.close()

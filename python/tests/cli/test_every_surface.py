@@ -79,11 +79,20 @@ def test_hidden_is_unknown_byte_by_byte(with_and_without, attest, surface, name)
         assert hidden.output == without.output
 
 
+@pytest.mark.parametrize("way", [[], ["--down"], ["--impact"], ["--path", "metric.a"]])
+def test_hidden_is_unknown_in_the_lineage(with_and_without, attest, way):
+    words = ["lineage", NAME, *way, *GROUPS, "--format", "json"]
+    without, hidden = (attest(folder, *words) for folder in with_and_without)
+    assert (hidden.code, hidden.errors, hidden.output) == (without.code, without.errors, without.output)
+
+
 @pytest.fixture(scope="module")
 def partly(world_in, tmp_path_factory):
     """An entity with a definition that may be seen between two that may not, and one that is denied."""
     world = world_in(tmp_path_factory.mktemp("partly"))
-    seen = OWN | {"entity_id": NAME, "evidence_id": "b.v1", "models": ["model.shop.secret"],
+    seen = OWN | {"entity_id": NAME, "evidence_id": "b.v1",
+                  # a node that nobody defines, and the node of a definition that is withheld
+                  "models": ["model.shop.secret", "metric.shop.secret"],
                   "sources": ["source.shop.raw.secret"], "effective_from": "2024-06-01"}  # fmt: skip
     states = {
         "secret": restricted("secret", scope={}),

@@ -98,7 +98,6 @@ def test_random_worlds(postgres: Postgres, grid: Grid, empty_warehouse: Path, tm
         entities = sorted({entity for drawn in worlds for entity in drawn.entities})
         recorded = Recorded(tmp_path / "recorded", empty_warehouse, arrivals)
         try:
-            recorded.connection.execute("reset memory_limit")  # recording sets its own
             recorded.make_grid(entities)
             with postgres.connect() as connection, connection.cursor() as cursor:
                 load(cursor, arrivals, entities)

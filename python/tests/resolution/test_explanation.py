@@ -192,7 +192,7 @@ def test_every_finding_with_words_is_one_of_the_sql():
     from dbt_attest.cli.prose_explanation import _SENTENCES
     from dbt_attest.warehouse.contract import dbt_package_dir
 
-    text = (dbt_package_dir() / "models" / "resolution" / "explain_on.sql").read_text(encoding="utf-8")
+    text = (dbt_package_dir() / "macros" / "functions" / "explain_on.sql").read_text(encoding="utf-8")
     assert [finding for finding in _SENTENCES if f"'{finding}'" not in text] == []
 
 

@@ -157,7 +157,6 @@ def test_random_worlds(shard, grid, record, export, monkeypatch, tmp_path, capsy
         drawn = [marked(restricted(one, chance)) for one in draw_worlds(seed, WORLDS_AT_ONCE)]
         together = side_by_side(drawn)
         recorded = record(one for apart in together for one in apart.arrivals)
-        recorded.connection.execute("reset memory_limit")  # recording sets its own
         recorded.make_grid([name for apart in together for name in apart.entities])
         full = tmp_path / f"asked{counted['worlds']}.duckdb"
         recorded.copy_to(full)

@@ -209,7 +209,6 @@ def test_6_an_export_answers_as_the_full_warehouse(grid, record, export):
     chance = random.Random(6)
     drawn = side_by_side(restricted(one, chance) for one in draw_worlds(6, 20))
     full = record(one for apart in drawn for one in apart.arrivals)
-    full.connection.execute("reset memory_limit")  # recording sets its own
     instants = sorted({instant for apart in drawn for instant in apart.instants})
     together = Drawn.of(one for apart in drawn for one in apart.arrivals)
     for groups in chance.sample(REQUESTERS, 2):

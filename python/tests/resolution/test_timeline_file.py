@@ -23,7 +23,6 @@ def test_it_answers_as_join_definition_for_any_requester_scope_and_state_of_know
         tmp_path / "recorded", empty_warehouse, [one for drawn in worlds for one in drawn.arrivals]
     )
     try:
-        recorded.connection.execute("reset memory_limit")  # recording sets its own
         recorded.make_grid(sorted({entity for drawn in worlds for entity in drawn.entities}))
         instants = sorted({instant for drawn in worlds for instant in drawn.instants})
         outcomes = set()

@@ -98,3 +98,14 @@ def test_it_is_what_the_resolvers_permit(reviewed):
             == "answer"
         }
         assert set(_told(reviewed, group)) == permitted
+
+
+def test_the_command_says_the_same(reviewed, attest):
+    asked = ("check", "--who-sees", "sales", "--since", "2025-02-01", "--warehouse", str(reviewed.path))
+    ran = attest(reviewed.path.parent, *asked, "--format", "json")
+    assert (ran.code, [one["evidence_id"] for one in ran.json["sees"]]) == (
+        0,
+        ["named.v1", "open.v1", "ruled.v1"],
+    )
+    assert "through team (attest.yml rule 1), since 2025-03-10" in attest(reviewed.path.parent, *asked).output
+    assert attest(reviewed.path.parent, "check", "--since", "2025-02-01").code == 2

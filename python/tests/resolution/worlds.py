@@ -384,6 +384,7 @@ class Recorded:
         try:
             for arrival in arrivals:
                 self._record(folder, arrival)
+            self.connection.execute("reset memory_limit")  # recording limits its own connection
         except BaseException:
             self.close()
             raise

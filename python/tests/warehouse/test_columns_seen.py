@@ -72,3 +72,12 @@ def test_of_a_model_that_is_withheld_nothing_is_told(rests_on_orders):
     seen = rests_on_orders(_column("id"), open_to="finance")
     assert seen() == (None, None)
     assert seen("finance") == (["id"], False)
+
+
+def test_an_open_column_opens_no_table(rests_on_orders, shop):
+    seen = rests_on_orders(_column("id") | _column("amount", ["everyone"]), open_to="finance")
+    assert seen() == (None, None)
+    assert seen("finance") == (["amount", "id"], False)
+    asked = "select outcome, from_node, to_node from lineage_upstream('{}', groups := {}::varchar[])"
+    assert shop.rows(asked.format(UPPER, [])) == [("deny", None, UPPER)]
+    assert shop.rows(asked.format(UPPER, ["finance"])) == [("answer", MODEL, UPPER)]

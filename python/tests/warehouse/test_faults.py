@@ -232,11 +232,11 @@ def test_a_full_disk_under_a_projects_own_file(own):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of four megabytes."""
+    """A file system of sixteen megabytes."""
     folder = tmp_path / "small"
     folder.mkdir()
     mount = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True, check=False
     ) if shutil.which("mount") else None  # fmt: skip
     if mount is None or mount.returncode:
         pytest.skip("no tmpfs can be mounted here; the file-size limit above stands for it")
