@@ -156,8 +156,8 @@ def test_the_wheel_carries_the_dbt_package_and_the_schemas(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
     installed = tmp_path / "installed" / "dbt_attest"
-    assert (installed / "annotations" / "annotation.schema.json").exists()
-    assert (installed / "annotations" / "attest_yml.schema.json").exists()
+    schemas = {path.name for path in (installed / "annotations").glob("*.json")}
+    assert schemas == {"annotation.schema.json", "attest_yml.schema.json", "property_file.schema.json"}
     in_wheel = {
         path.relative_to(installed / "dbt_package").as_posix()
         for path in (installed / "dbt_package").rglob("*")

@@ -65,7 +65,14 @@ def quick_check(root: dict[str, Any]) -> Check:
         if "pattern" in schema:
             pattern = re.compile(schema["pattern"])
             checks.append(lambda value: not isinstance(value, str) or pattern.search(value) is not None)
-        unknown -= {"$ref", "type", "enum", "anyOf", "items", "minLength", "pattern"}
+        if "not" in schema:
+            refused = compiled(schema["not"])
+            checks.append(lambda value: not refused(value))
+        if "const" in schema:
+            # of text, as with enum
+            const = schema["const"]
+            checks.append(lambda value: isinstance(value, str) and value == const)
+        unknown -= {"$ref", "type", "enum", "anyOf", "items", "minLength", "pattern", "not", "const"}
         unknown -= {"properties", "additionalProperties", "required"}
         if unknown:
             raise ValueError(f"keywords that quick_check does not know: {sorted(unknown)}")

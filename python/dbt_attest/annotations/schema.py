@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ANNOTATION = "annotation.schema.json"
 PROJECT_FILE = "attest_yml.schema.json"
+#: What stands where a person has to fill something in; no key takes it as its value.
+BLANK = "FILL_IN"
 
 
 class Violation(NamedTuple):
@@ -94,13 +96,14 @@ def _explain(error: ValidationError) -> Iterator[Violation]:
 
 def _expectation(error: ValidationError, rule: dict[str, Any]) -> tuple[str, str, str | None]:
     found = shown(error.instance)
+    suggestion = "fill it in, or remove the line" if error.instance == BLANK else None
     if error.validator == "enum":
         allowed = [str(value) for value in rule["enum"] if value is not None]
-        return "one of " + ", ".join(allowed), found, _did_you_mean(error.instance, allowed)
+        return "one of " + ", ".join(allowed), found, suggestion or _did_you_mean(error.instance, allowed)
     wants_text = error.validator == "type" and "string" in rule["type"]
     is_plain = isinstance(error.instance, (bool, int, float))
     quotes = "put it in quotes if it is meant as text" if wants_text and is_plain else None
-    return rule.get("x-expected", f"{error.validator} {error.validator_value}"), found, quotes
+    return rule.get("x-expected", f"{error.validator} {error.validator_value}"), found, suggestion or quotes
 
 
 def _meant_branch(error: ValidationError) -> list[ValidationError]:

@@ -41,8 +41,8 @@ class Node(msgspec.Struct, gc=False):
 
     `version` is dbt's model version as JSON has it (int, float, str or None). `columns` holds only the
     columns whose text mentions the word `attest`, `all_columns` decodes the others. `raw_code` is the SQL or
-    Python as written, `raw_sql` its name before v7; `attached_node` and `file_key_name` say what a test is
-    about.
+    Python as written, `raw_sql` its name before v7; `primary_key` the columns that dbt takes for one, by
+    tests and constraints; `attached_node` and `file_key_name` say what a test is about.
     """
 
     unique_id: str = ""
@@ -64,6 +64,7 @@ class Node(msgspec.Struct, gc=False):
     language: str | None = None
     raw_code: str | None = None
     raw_sql: str | None = None
+    primary_key: Any = None
     attached_node: str | None = None
     file_key_name: str | None = None
     # Columns are half of a large manifest and nearly none is annotated: `read_manifest` looks through the

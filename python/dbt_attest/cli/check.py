@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     help="How ready a domain is instead: a folder, tag:NAME, group:NAME, or entities with commas.",
 )
 @click.option(
+    "--demand",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Questions that were asked, as the audit has them.  [default: the audit of attest.yml, where it is there]",
+)
+@click.option(
     "--who-sees", metavar="GROUP", help="What members of a group may see instead, and through what."
 )
 @click.option("--since", metavar="DAY", help="With --who-sees: only what is new to them since that day.")
@@ -59,6 +65,7 @@ def command(
     target_dir: Path | None,
     against: Path | None,
     ready_for: str | None,
+    demand: Path | None,
     who_sees: str | None,
     since: str | None,
     environment: str | None,
@@ -69,7 +76,8 @@ def command(
     """What is to be repaired: gaps in what was recorded, each with what was expected, found, and to do.
 
     Checks the warehouse; with --target-dir or --against, and where there is no warehouse, a target folder by
-    itself. attest.yml gives severities and exceptions. It is for stewards: nothing is masked. Exit code 1
+    itself. attest.yml gives severities and exceptions. What was asked and not answered is told, and its repairs
+    come first. It is for stewards: nothing is masked. Exit code 1
     where there is a gap of severity error, or the domain of --ready-for is not ready.
     """
     from dbt_attest.cli import prose_check, prose_readiness
@@ -85,8 +93,10 @@ def command(
         raise click.UsageError("--since: expected none without --who-sees.")
     path, asked = place(warehouse, environment)
     if who_sees is not None:
-        if target_dir is not None or against is not None or ready_for is not None:
-            raise click.UsageError("--who-sees: expected no --target-dir, --against or --ready-for.")
+        if any(one is not None for one in (target_dir, against, ready_for, demand)):
+            raise click.UsageError(
+                "--who-sees: expected no --target-dir, --against, --ready-for or --demand."
+            )
         return _who_sees(path, schema, asked, who_sees, since, output)
     project = project_dir()
     alone = target_dir is not None or against is not None
@@ -95,9 +105,10 @@ def command(
         project = required_project_dir()
         path = target_dir or project / "target"
         alone = True
+    questions = demand or _audit_file(path, project)
     try:
         if ready_for is not None:
-            readiness = _readiness(path, project, ready_for, alone, environment, asked, schema)
+            readiness = _readiness(path, project, ready_for, alone, environment, asked, schema, questions)
             as_said = {
                 "text": prose_readiness.text,
                 "markdown": prose_readiness.markdown,
@@ -105,7 +116,7 @@ def command(
             }
             click.echo(as_json(readiness.as_json()) if output == "json" else as_said[output](readiness))
             return 0 if readiness.is_ready else 1
-        checked = _checked(path, project, against, alone, environment, asked, schema)
+        checked = _checked(path, project, against, alone, environment, asked, schema, questions)
     except AnnotationErrors as error:
         if output == "github":
             click.echo(prose_check.annotations_of(error, required_project_dir()))
@@ -118,6 +129,14 @@ def command(
         if told:
             click.echo(told)
     return 1 if checked.counts["error"] else 0
+
+
+def _audit_file(path: Path, project: Path | None) -> Path | None:
+    """The audit that belongs to a warehouse or target folder, if anything was ever asked."""
+    from dbt_attest.resolution.settings import audit_around
+
+    audit = audit_around(path, project)
+    return None if audit is None or not audit.path.exists() else audit.path
 
 
 def _who_sees(
@@ -153,12 +172,13 @@ def _checked(
     environment: str | None,
     asked: str | None,
     schema: str | None,
+    questions: Path | None,
 ) -> Checked:
     from dbt_attest.resolution.checking import check_target, check_warehouse
 
     if alone and project is not None:
-        return check_target(project, path, environment=environment, against=against)
-    return check_warehouse(path, schema=schema, environment=asked or "prod")
+        return check_target(project, path, environment=environment, against=against, questions=questions)
+    return check_warehouse(path, schema=schema, environment=asked or "prod", questions=questions)
 
 
 def _readiness(
@@ -169,10 +189,13 @@ def _readiness(
     environment: str | None,
     asked: str | None,
     schema: str | None,
+    questions: Path | None,
 ) -> Readiness:
     from dbt_attest.resolution.checking import readiness_of_target, readiness_of_warehouse
 
     if alone and project is not None:
-        return readiness_of_target(project, path, domain, environment=environment)
+        return readiness_of_target(project, path, domain, environment=environment, questions=questions)
     manifest = (project or Path()) / "target" / "manifest.json"
-    return readiness_of_warehouse(path, domain, manifest, schema=schema, environment=asked or "prod")
+    return readiness_of_warehouse(
+        path, domain, manifest, schema=schema, environment=asked or "prod", questions=questions
+    )

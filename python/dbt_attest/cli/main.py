@@ -25,6 +25,7 @@ _VERBS = {
     "timeline": "What was in force over time, or what was asserted when.",
     "lineage": "What a node stands on, and what stands on it.",
     "check": "What is to be repaired, on a warehouse or in a pull request.",
+    "annotate": "YAML and sheets to write annotations with.",
     "export": "The answers of all days as a file, or a warehouse for some groups.",
     "verify": "Whether the warehouse is what its archive says.",
 }

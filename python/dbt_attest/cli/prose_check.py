@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dbt_attest.cli import prose_demand
+from dbt_attest.cli.prose_demand import plain_cell, questions_text
 from dbt_attest.cli.terminal import safe
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 # So many gaps that say the same are one paragraph.
 _TOGETHER = 4
 _NAMED = 3
-_MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def text(checked: Checked, project: Path | None) -> str:
@@ -36,8 +37,12 @@ def text(checked: Checked, project: Path | None) -> str:
             owner = "nobody owns it" if first.owner is None else f"owner {safe(first.owner)}"
             of_whom = "" if first.entity is None else f", {owner}"
             lines.append(f"  {'since':9} {first.since:%Y-%m-%d}{of_whom}")
+        asked = _questions(group, checked)
+        if asked:
+            lines.append(f"  {'asked':9} {questions_text(asked)}")
         lines += [f"  {name:9} {safe(getattr(first, name))}" for name in ("expected", "found", "repair")]
-    return "\n".join(lines)
+    # what a change brings is not what people ask for
+    return "\n".join([*lines, *(prose_demand.text(checked.demand) if checked.against is None else ())])
 
 
 def github(checked: Checked, project: Path | None) -> str:
@@ -77,7 +82,11 @@ def markdown(checked: Checked, project: Path | None) -> str:
             first.severity, first.kind, _what(group), _where(group, project), first.expected, first.found, first.repair,
         )  # fmt: skip
         lines.append("| " + " | ".join(plain_cell(cell) for cell in cells) + " |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(prose_demand.markdown(checked.demand) if checked.against is None else ())])
+
+
+def _questions(group: list[Gap], checked: Checked) -> int:
+    return sum(checked.demand.questions(entity) for entity in {gap.entity for gap in group})
 
 
 def _summary(checked: Checked) -> str:
@@ -196,8 +205,3 @@ def _escaped(value: str, properties: bool = False) -> str:
     """A text that ends no workflow command and begins none."""
     value = safe(value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
     return value.replace(":", "%3A").replace(",", "%2C") if properties else value
-
-
-def plain_cell(value: str) -> str:
-    """A text as the cell of a table, without any markup of its own, and addressing nobody."""
-    return _MARKUP.sub(r"\\\1", safe(" ".join(value.split()))).replace("@", "&#64;")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt_attest.cli.prose_check import plain_cell, workflow_command
+from dbt_attest.cli.prose_check import workflow_command
+from dbt_attest.cli.prose_demand import plain_cell, questions_text
 from dbt_attest.cli.terminal import safe
 
 if TYPE_CHECKING:
@@ -57,4 +58,5 @@ def _concerned(one: Repair) -> str:
         f" and {len(one.entities) - 3} more" if len(one.entities) > 3 else ""
     )
     ready = f"; makes {one.makes_ready} ready" if one.makes_ready else ""
-    return f"for {len(one.entities)} of them ({names}){ready}"
+    asked = f"; {questions_text(one.questions)}" if one.questions else ""
+    return f"for {len(one.entities)} of them ({names}){ready}{asked}"

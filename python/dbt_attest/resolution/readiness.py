@@ -13,6 +13,7 @@ from dbt_attest.annotations.path_rules import path_pattern
 from dbt_attest.artifacts.members import members
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.demand import Demand
 from dbt_attest.resolution.gaps import gap_tables
 
 if TYPE_CHECKING:
@@ -33,19 +34,24 @@ class Condition:
 
 @dataclass(frozen=True)
 class Repair:
-    """One thing to do, for `entities`; `makes_ready` of them lack nothing else."""
+    """One thing to do, for `entities`; `makes_ready` of them lack nothing else.
+
+    `questions` about the entities got no answer.
+    """
 
     condition: str
     repair: str
     entities: tuple[str, ...]
     makes_ready: int
+    questions: int = 0
 
 
 @dataclass(frozen=True)
 class Readiness:
     """A domain: how many entities of it are to answer questions, how many of them are ready, and why not.
 
-    `repairs` are the three that would make most entities ready, then those that concern most.
+    `repairs` are the three for what most questions got no answer about; of these, and where nothing was asked,
+    those that would make most entities ready, then those that concern most.
     """
 
     domain: str
@@ -74,7 +80,12 @@ class Readiness:
 
 
 def find_readiness(
-    connection: duckdb.DuckDBPyConnection, schema: str, environment: str, domain: str, manifest: Path
+    connection: duckdb.DuckDBPyConnection,
+    schema: str,
+    environment: str,
+    domain: str,
+    manifest: Path,
+    demand: Demand,
 ) -> Readiness:
     """How ready a domain is: `tag:NAME`, `group:NAME`, a path pattern of files, or entities with commas.
 
@@ -100,7 +111,7 @@ def find_readiness(
         entities=len(entities),
         ready=sum(not lacking for lacking in unmet.values()),
         conditions=tuple(_conditions(rows)),
-        repairs=tuple(_repairs(unmet)),
+        repairs=tuple(_repairs(unmet, demand)),
     )
 
 
@@ -113,18 +124,27 @@ def _conditions(rows: Iterable[_Row]) -> Iterable[Condition]:
     return (Condition(name, met, of) for name, (met, of) in counts.items())
 
 
-def _repairs(unmet: dict[str, set[tuple[str, str]]]) -> list[Repair]:
+def _repairs(unmet: dict[str, set[tuple[str, str]]], demand: Demand) -> list[Repair]:
     concerned: dict[tuple[str, str], list[str]] = {}
     for entity, lacking in sorted(unmet.items()):
         for one in lacking:
             concerned.setdefault(one, []).append(entity)
+    asked = {entity: demand.questions(entity) for entity in unmet} if demand.unanswered else {}
     found = [
-        Repair(condition, repair, tuple(entities), sum(len(unmet[entity]) == 1 for entity in entities))
+        Repair(
+            condition,
+            repair,
+            tuple(entities),
+            sum(len(unmet[entity]) == 1 for entity in entities),
+            sum(asked.get(entity, 0) for entity in entities),
+        )
         for (condition, repair), entities in concerned.items()
     ]
-    return sorted(found, key=lambda one: (-one.makes_ready, -len(one.entities), one.condition, one.repair))[
-        :_REPAIRS
-    ]
+    return sorted(found, key=_order)[:_REPAIRS]
+
+
+def _order(one: Repair) -> tuple[Any, ...]:
+    return (-one.questions, -one.makes_ready, -len(one.entities), one.condition, one.repair)
 
 
 def _inside(domain: str, rows: list[_Row], manifest: Path) -> Callable[[_Row], bool]:
