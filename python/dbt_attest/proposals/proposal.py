@@ -110,7 +110,7 @@ class Nodes:
         stated = [
             one
             for one in statements(self.manifest, (), report)
-            if one.package_name == self.manifest.project_name and one.entity_type != "dbt_column"
+            if one.package_name == self.manifest.project_name and _is_annotated_by_people(one)
         ]
         if report.problems:
             raise AnnotationErrors(report.problems)
@@ -245,3 +245,10 @@ def ordered(keys: dict[str, Any]) -> dict[str, Any]:
     """The keys in the order of KEYS."""
     first = {key: keys[key] for key in KEYS if key in keys}
     return first | {key: value for key, value in keys.items() if key not in first}
+
+
+def _is_annotated_by_people(statement: Statement) -> bool:
+    """Not a column, nor a semantic model that nobody annotated: it bears the name of its model."""
+    if statement.entity_type == "dbt_column":
+        return False
+    return statement.block is not None or not (statement.node_id or "").startswith("semantic_model.")

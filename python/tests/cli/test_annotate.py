@@ -81,6 +81,8 @@ def estate(project):
         sources={"source.shop.raw.orders": orders},
         groups={"group.shop.finance": finance},
         exposures={"exposure.shop.board": board},
+        # it bears the name of its model, and is not what people annotate
+        semantic_models={"semantic_model.shop.orders": node("orders", "semantic_model", "models/models.yml")},
     )
 
 
