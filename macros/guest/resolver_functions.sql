@@ -4,9 +4,12 @@
 {% materialization resolver_functions, adapter='duckdb' %}
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
-  {% call statement('main') -%}
-    {{ sql }}
-  {%- endcall %}
+  {#- one at a time: DuckDB 1.5 keeps the names of windows from one statement of a text to the next -#}
+  {% for created in sql.split('\n;') if created | trim %}
+    {% call statement('main') -%}
+      {{ created }}
+    {%- endcall %}
+  {% endfor %}
   {{ run_hooks(post_hooks, inside_transaction=True) }}
   {% do adapter.commit() %}
   {{ run_hooks(post_hooks, inside_transaction=False) }}
@@ -16,7 +19,8 @@
 {#- The statement that creates the table function `name`, whose SQL is the macro `<name>_function`. -#}
 {% macro create_function(name, parameters) -%}
 create or replace macro {{ this.incorporate(path={'identifier': name}).render() }}({{ parameters }}) as table
-{{ attest[name ~ '_function']() }};
+{{ attest[name ~ '_function']() }}
+;
 {%- endmacro %}
 
 {#- The table function `name`, for the body of another: a body names no catalog. -#}
