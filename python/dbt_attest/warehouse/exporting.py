@@ -60,7 +60,9 @@ def export_for_groups(
             "set variable attest_groups = cast($groups as varchar[])", {"groups": list(groups)}
         )
         connection.execute("set variable attest_environment = $here", {"here": environment})
-        connection.execute(statements)
+        # of a text with several, DuckDB 1.5 keeps the names of windows from one to the next
+        for statement in filter(str.strip, statements.split(";\n")):
+            connection.execute(statement)
         for table in evidence_tables():
             _fill(connection, schema, table)
         connection.execute(f"comment on table memory.{quoted(schema)}.contract_versions is {_text(_MARK)}")
