@@ -140,30 +140,33 @@ fresh as (
 ),
 -- by today's permissions: the columns with a definition of their own that the requester may not see
 columns_withheld as (
-  select recorded.node_id, lower(unnest(recorded.names)) as name, bool_and(recorded.hidden) as hidden
-  from recorded cross join question
-  where recorded.entity_type = 'dbt_column' and not coalesce(list_has_any(recorded.groups, question.groups), false)
-  group by recorded.node_id, lower(unnest(recorded.names))
+  select named.node_id, lower(named.name) as name, bool_and(named.hidden) as hidden
+  from (
+    select recorded.node_id, unnest(recorded.names) as name, recorded.hidden
+    from recorded cross join question
+    where recorded.entity_type = 'dbt_column' and not coalesce(list_has_any(recorded.groups, question.groups), false)
+  ) as named
+  group by named.node_id, lower(named.name)
 ),
 columns_said as (
   select
     said.node_id,
     lower(said.column_name) as folded,
     coalesce(max(said.column_name) filter (said.source = 'catalog'), max(said.column_name)) as name,
-    coalesce(max(said.data_type) filter (said.source = 'catalog'), max(said.data_type)) as data_type,
-    max(said.position) as position
+    coalesce(max(said.last.data_type) filter (said.source = 'catalog'), max(said.last.data_type)) as data_type,
+    max(said.last.position) as position
   from (
     select stated.node_id, stated.source, stated.column_name,
-      unnest(arg_max({stated: stated.stated, phantom: stated.phantom, data_type: stated.data_type, position: stated.position},
-        {a: stated.asserted_at, g: stated.generated_at, f: stated.artifact_id, i: stated.ingested_at}))
+      arg_max({stated: stated.stated, phantom: stated.phantom, data_type: stated.data_type, position: stated.position},
+        {a: stated.asserted_at, g: stated.generated_at, f: stated.artifact_id, i: stated.ingested_at}) as last
     from {{ attest.evidence('columns') }} as stated
     join question on question.environment = stated.environment and stated.asserted_at <= question.known_at
     where stated.node_id in (select supports.node_id from supports)
     group by stated.node_id, stated.source, stated.column_name
   ) as said
-  where said.stated
+  where said.last.stated
   group by said.node_id, lower(said.column_name)
-  having not coalesce(bool_or(said.phantom), false)
+  having not coalesce(bool_or(said.last.phantom), false)
 ),
 columns_seen as (
   select

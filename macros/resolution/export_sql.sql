@@ -279,15 +279,17 @@ placed as (
     changed.*,
     changed.kind in ('withheld', 'stated') as of_entity,
     if(changed.kind in ('withheld', 'stated'), changed.entity_id, entity.masks_entity) as in_entity,
-    coalesce(about_mask.mask_id, changed.about) as about_id,
+    coalesce(
+      if(changed.about in (
+          select known.evidence_id from export_recorded as known where known.seen and known.entity_id = changed.entity_id),
+        null, about_mask.mask_id),
+      changed.about) as about_id,
     bool_or(coalesce(changed.says.hidden, false)) over (partition by changed.mask_id) as hidden
   from changed
   join export_entities as entity on entity.entity_id = changed.entity_id
   left join export_masks as about_mask
     on changed.kind = 'circle' and about_mask.kind = 'withheld' and about_mask.entity_id = changed.entity_id
       and about_mask.about = changed.about
-      and changed.about not in (
-        select known.evidence_id from export_recorded as known where known.seen and known.entity_id = changed.entity_id)
 ),
 steps as (
   -- nothing: it has no standing, and its links do not count; nor does it keep the entity stated

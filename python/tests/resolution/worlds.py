@@ -383,7 +383,8 @@ class Recorded:
         try:
             for arrival in arrivals:
                 self._record(folder, arrival)
-            self.connection.execute("reset memory_limit")  # recording limits its own connection
+            # recording limits its own connection; DuckDB 1.5 resets the setting and not the limit
+            self.connection.execute("set memory_limit = '4GB'")
         except BaseException:
             self.close()
             raise
