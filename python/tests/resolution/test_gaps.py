@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
-from dbt_attest.resolution.gaps import Gap, find_gaps
+from dbt_attest.resolution.gaps import KINDS, Gap, find_gaps
 from dbt_attest.warehouse.building import build
 from dbt_attest.warehouse.files import connect
 
@@ -173,3 +174,10 @@ def test_a_stand_alone_warehouse_has_the_views(world):
         assert Gap(*row).since.isoformat() == "2025-01-10T09:00:00+00:00"
     finally:
         connection.close()
+
+
+def test_every_kind_has_a_page():
+    pages = Path(__file__).parents[3] / "docs" / "gaps"
+    assert {page.stem for page in pages.glob("*.md")} == set(KINDS)
+    for page in pages.glob("*.md"):
+        assert f"{{kind: {page.stem}, " in page.read_text(encoding="utf-8")
