@@ -20,7 +20,7 @@ from dbt_attest.warehouse.facts import (
     digests_before,
 )
 from dbt_attest.warehouse.held import Guard, held_by
-from dbt_attest.warehouse.loading import append, limit_memory
+from dbt_attest.warehouse.loading import append
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +36,6 @@ def record(
 
     `ingested_at` is when a warehouse learned of it first, where it comes from an archive; None is now.
     """
-    limit_memory(connection, collection.manifest.size_bytes)
     connection.execute("begin")
     try:
         recorded = _record(connection, schema, collection, ingested_at)

@@ -59,9 +59,6 @@ def record_manifest(
     collection, _ = collect(project_dir, manifest, project_file, environment, git_commit="")
     needed = replace(collection, columns=(), executions=(), findings=(), removals_allowed=True)
     record(connection, SCHEMA, needed)
-    # recording keeps them small, for a machine where dbt runs beside it
-    connection.execute("reset memory_limit")
-    connection.execute("reset threads")
     return collection.project_name
 
 

@@ -18,6 +18,7 @@ from dbt_attest.errors import WarehouseError
 from dbt_attest.warehouse.collection import Collection, Recorded
 from dbt_attest.warehouse.contract import bring_up_to_date, quoted
 from dbt_attest.warehouse.files import connect, evidence_schemas
+from dbt_attest.warehouse.loading import limit_memory
 from dbt_attest.warehouse.recording import record
 from dbt_attest.warehouse.redactions import Redaction, keep_in_warehouse
 from dbt_attest.warehouse.resolvers import are_built, build_resolvers, mark_built, resolvers_present
@@ -68,6 +69,7 @@ class Writer:
             if not self._prepared:
                 bring_up_to_date(self._connection, path, schema)
                 self._prepared = True
+            limit_memory(self._connection, collection.manifest.size_bytes)
             recorded = record(self._connection, schema, collection, ingested_at)
             self.added = self.added or recorded.collection_id is not None
             row = self._connection.execute(

@@ -383,8 +383,6 @@ class Recorded:
         try:
             for arrival in arrivals:
                 self._record(folder, arrival)
-            # recording limits its own connection; DuckDB 1.5 resets the setting and not the limit
-            self.connection.execute("set memory_limit = '4GB'")
         except BaseException:
             self.close()
             raise

@@ -52,7 +52,6 @@ def test_a_chain_of_any_depth(shop, graph):
     reads = {f"model.shop.m{n}": [f"model.shop.m{n - 1}"] if n else [] for n in range(DEEP)}
     assert graph(reads) == []
     assert shop.rows("select count(*) from lineage_edges") == [(DEEP - 1,)]
-    shop.connection.execute("reset memory_limit")  # recording limits its own connection
     rows = shop.rows(SUPPORT.format(f"model.shop.m{DEEP - 1}"))
     assert len(rows) == DEEP - 1
     assert ("model", f"model.shop.m{DEEP - 2}") in rows
