@@ -42,6 +42,7 @@ FORMS = {
     r"\b(?:party\.withheld|ruled\.withholds|meant\.withholds)\b": "false",
     r"policy\.existence = 'hidden'": "false",
     r"barrier\.node_id is null(?! as)": "true",
+    r"\bdecided\.visible(?= and)": "true",
     r"columns_withheld\.node_id is null": "true",
     r"held_permissions\.permissions is null or": "true or",
     r"list_intersect\(stated\.groups, \[stated\.policy\]\)": "stated.groups",
@@ -77,6 +78,7 @@ LIKELIEST = {
     "recorded_ctes": ["warehouse/test_revoked", "resolution/test_cases"],
     "support_on": ["warehouse/test_columns_seen", "resolution/test_lineage", "cli/test_every_surface"],
     "timeline_select": ["dbt_package/test_functions"],
+    "who_sees": ["resolution/test_who_sees"],
 }
 ALL = [
     "resolution/test_cases", "resolution/test_explanation", "warehouse/test_columns_seen", "resolution/test_lineage",

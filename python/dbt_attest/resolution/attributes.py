@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_attest.resolution.asking import rows_of
 from dbt_attest.resolution.result import Resolution, plain
+from dbt_attest.warehouse.contract import unquoted
 from dbt_attest.warehouse.rendering import renderer
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     with warehouse.connection() as (connection, schema):
         # a project that did not opt in has no such function, and one of an older release another
-        evidence, ours = schema[1:-1].replace('""', '"'), "attribute_on"
+        evidence, ours = unquoted(schema), "attribute_on"
         render = renderer(
             evidence, found.environment, lambda name: ours if name == ours else f"{schema}.{name}"
         )

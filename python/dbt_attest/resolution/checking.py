@@ -16,7 +16,7 @@ from dbt_attest.resolution.gaps import SEVERITIES, Gap, find_gaps
 from dbt_attest.resolution.held import Held
 from dbt_attest.resolution.readiness import Readiness, find_readiness
 from dbt_attest.resolution.warehouse import Warehouse
-from dbt_attest.warehouse.contract import quoted
+from dbt_attest.warehouse.contract import quoted, unquoted
 from dbt_attest.warehouse.garbage import without_collector
 from dbt_attest.warehouse.thrown_away import SCHEMA, copy_evidence, in_memory, record_manifest
 
@@ -164,7 +164,7 @@ def _collected(
                 f"{path}: expected a collection of environment {environment}, found {found}; name one with "
                 "--environment, or run `attest build`."
             )
-        yield connection, quoted_schema[1:-1].replace('""', '"')
+        yield connection, unquoted(quoted_schema)
 
 
 def _gaps_before(

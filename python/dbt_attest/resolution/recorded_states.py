@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dbt_attest.resolution.asking import rows_of
 from dbt_attest.resolution.warehouse import Warehouse
+from dbt_attest.warehouse.contract import unquoted
 from dbt_attest.warehouse.rendering import renderer
 
 
@@ -43,7 +44,7 @@ def recorded_states(
     Raises WarehouseError where the warehouse cannot be read.
     """
     with Warehouse(path, schema=schema).connection() as (connection, quoted_schema):
-        render = renderer(quoted_schema[1:-1].replace('""', '"'), environment)
+        render = renderer(unquoted(quoted_schema), environment)
         rows = rows_of(
             connection,
             f"""

@@ -90,7 +90,7 @@ class Warehouse:
 
     def asked_place(self) -> tuple[str, str]:
         """The schema of evidence and resolvers, and the environment that is asked where none is named."""
-        from dbt_attest.warehouse.files import find_schema
+        from dbt_attest.warehouse.contract import unquoted
 
         with self.connection() as (connection, schema):
             (row,) = rows_of(
@@ -98,7 +98,7 @@ class Warehouse:
                 f"select answer.environment from {schema}.definition_on(null, null, environment := $here) as answer",
                 {"here": self.environment},
             )
-            return find_schema(connection, self.path, self._wanted_schema), row["environment"]
+            return unquoted(schema), row["environment"]
 
     @audited("resolve")
     def resolve(

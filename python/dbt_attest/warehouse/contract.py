@@ -46,6 +46,11 @@ def quoted(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
+def unquoted(sql: str) -> str:
+    """The identifier that `quoted` gave as SQL text."""
+    return sql[1:-1].replace('""', '"')
+
+
 def create_tables(connection: duckdb.DuckDBPyConnection, schema: str) -> None:
     """Create the evidence tables that are missing."""
     connection.execute(f"create schema if not exists {quoted(schema)}")
