@@ -34,6 +34,12 @@ where rules.severity is distinct from 'ignore'
     and (exception.files is null or coalesce(regexp_full_match(found.file, exception.files), false)))), false)
 {% endmacro %}
 
+{#- The columns of `found` that say which definition it is about, from a relation with the columns of `present`. -#}
+{% macro gap_about(definition) -%}
+  {{ definition }}.environment, {{ definition }}.project_name, {{ definition }}.entity_id as entity, {{ definition }}.evidence_id,
+    {{ definition }}.node_id, {{ definition }}.file, {{ definition }}.owner
+{%- endmacro %}
+
 {#- The CTE `present`: what is known now of each definition that is still stated, of the environment that is asked. -#}
 {% macro present_cte() %}
 present as (

@@ -42,11 +42,7 @@ began as (
 ),
 found as (
   select
-    lacking.environment,
-    lacking.project_name,
-    lacking.entity_id as entity,
-    lacking.evidence_id,
-    lacking.node_id,
+    {{ attest.gap_about('lacking') }},
     if(lacking.authority is null and before.last is null, 'notice', 'warning') as severity,
     lacking.attribute as expected,
     case
@@ -55,8 +51,6 @@ found as (
         then 'none: lost with the rest of its annotation on ' || {{ attest.utc_date('before.last.until') }} || ', before it ' || before.last.value
       else 'none: cleared on ' || {{ attest.utc_date('before.last.until') }} || ', before it ' || before.last.value
     end as found,
-    lacking.file,
-    lacking.owner,
     coalesce(before.last.until, began.known_from) as since,
     case
       when lacking.attribute = 'authority' and before.last is not null

@@ -27,17 +27,11 @@ exposed as (
 ),
 found as (
   select
-    rewritten.environment,
-    rewritten.project_name,
-    rewritten.entity_id as entity,
-    rewritten.evidence_id,
-    rewritten.node_id,
+    {{ attest.gap_about('rewritten') }},
     'what was in force as it was recorded, or `corrects` with the reason' as expected,
     array_to_string(rewritten.edited, ', ') || ' edited on ' || {{ attest.utc_date('rewritten.known_from') }}
       || '; reaches ' || strftime(rewritten.from_day, '%Y-%m') || ' to ' || strftime(rewritten.to_day, '%Y-%m')
       || coalesce('; shown by ' || array_to_string(exposed.exposures, ', '), '') as found,
-    rewritten.file,
-    rewritten.owner,
     rewritten.known_from as since,
     'If it was wrong all along, say why in `corrects`; if it changed, put it back and write a new version.' as repair
   from rewritten

@@ -51,15 +51,9 @@ trouble as (
 ),
 found as (
   select
-    present.environment,
-    present.project_name,
-    present.entity_id as entity,
-    present.evidence_id,
-    present.node_id,
+    {{ attest.gap_about('present') }},
     trouble.expected,
     trouble.found,
-    present.file,
-    present.owner,
     present.known_from as since,
     trouble.repair,
     trouble.severity

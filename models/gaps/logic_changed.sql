@@ -13,15 +13,9 @@ began as (
 ),
 found as (
   select
-    present.environment,
-    present.project_name,
-    present.entity_id as entity,
-    present.evidence_id,
-    present.node_id,
+    {{ attest.gap_about('present') }},
     'the SQL or expression that its words were recorded with' as expected,
     'another one since ' || {{ attest.utc_date('began.since') }} as found,
-    present.file,
-    present.owner,
     began.since,
     'If it means the same, say so with `last_verified: <the day somebody looked>`; if not, write a new version.' as repair
   from present

@@ -10,15 +10,9 @@ entities as (
 ),
 found as (
   select
-    present.environment,
-    present.project_name,
-    present.entity_id as entity,
-    present.evidence_id,
-    present.node_id,
+    {{ attest.gap_about('present') }},
     if(present.hidden, 'groups of a hidden policy alone', 'a hidden policy, as ' || entities.hidden_ones[1] || ' has') as expected,
     if(present.hidden, 'the group everyone beside it', 'none: its existence tells of the entity') as found,
-    present.file,
-    present.owner,
     present.known_from as since,
     if(present.hidden, 'Take `everyone` out of its `permissions`, or take the hidden policy out.',
       'Give every definition of the entity the hidden policy, or none.') as repair

@@ -4,15 +4,9 @@ with
 {{ attest.present_cte() }},
 found as (
   select
-    present.environment,
-    present.project_name,
-    present.entity_id as entity,
-    present.evidence_id,
-    present.node_id,
+    {{ attest.gap_about('present') }},
     'groups that may see it' as expected,
     'nobody' as found,
-    present.file,
-    present.owner,
     present.known_from as since,
     'Name groups in `permissions` of its annotation, or in a rule of attest.yml for its folder.' as repair
   from present

@@ -26,15 +26,9 @@ disagreements as (
 ),
 found as (
   select
-    present.environment,
-    present.project_name,
-    present.entity_id as entity,
-    present.evidence_id,
-    present.node_id,
+    {{ attest.gap_about('present') }},
     'one ' || disagreements.attribute as expected,
     string_agg(said.words || ' (' || said.source || ')', '; ' order by said.source) as found,
-    present.file,
-    present.owner,
     max(said.said_at) as since,
     'Make the places agree, or keep one; `attest resolve --attribute ' || disagreements.attribute || '` tells which is believed.' as repair
   from disagreements

@@ -42,7 +42,6 @@ FORMS = {
     r"\b(?:party\.withheld|ruled\.withholds|meant\.withholds)\b": "false",
     r"policy\.existence = 'hidden'": "false",
     r"barrier\.node_id is null(?! as)": "true",
-    r"\bdecided\.visible(?= and)": "true",
     r"columns_withheld\.node_id is null": "true",
     r"held_permissions\.permissions is null or": "true or",
     r"list_intersect\(stated\.groups, \[stated\.policy\]\)": "stated.groups",
@@ -56,7 +55,7 @@ NO_PREDICATE = re.compile(
     r"^\s*(?:--|\{#|[\w ,.:;'()`/—-]*-#\}|#|\{%|\{\{ config|\{\{ attest\.|\w+ as (?:materialized )?\(|attest\.)"
     r"|groups_literal|getvariable\('attest_groups'\)|:= groups|as groups\b|in_groups\b|groups := null"
     r"|^\s*(?:\w+\.)+(?:groups|hidden|withheld|withholds|disclosed|hidden_policies|permissions_from),?$"
-    r"|as (?:visible|hidden|disclosed|withheld|withholds|open_to|seen|hidden_policies|columns_withheld|masks?_\w+)\b"
+    r"|as (?:visible|hidden|disclosed|withheld|withholds|open_to|seen|hidden_policies|columns_withheld|begins|masks?_\w+)\b"
     r"|ended_by_groups|^\s*(?:from|join|left join|union|cross join|group by|order by|select|having|where|on|and)\b"
     r"|^\s*partition by\b"
     r"|visible\.[\w*]+|columns_withheld|withheld_id|'withheld'|held_permissions|policy\.groups|stated\.hidden"
