@@ -116,9 +116,21 @@ def command(
 @contextmanager
 def _cleaned_up_when_ended() -> Iterator[None]:
     """A CI system ends a job with SIGTERM: then temporary files go, too, and each collection is whole or not there."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    ended = False
+
+    def end(*_: object) -> None:
+        nonlocal ended
+        ended = True
+        sys.exit(143)
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except Exception:
+        # what a handler raises while DuckDB works comes out as an error of DuckDB's
+        if ended:
+            sys.exit(143)
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -71,6 +71,11 @@ def main() -> None:
         # the reader of our output went away, as in `attest status | head -1`
         sys.stderr.close()
         sys.exit(0)
+    except RuntimeError as error:
+        # what becomes of KeyboardInterrupt while DuckDB works
+        if str(error) != "Query interrupted":
+            raise
+        sys.exit(130)
     sys.exit(code if isinstance(code, int) else 0)
 
 
