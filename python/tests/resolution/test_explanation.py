@@ -139,6 +139,12 @@ def test_the_rule_that_permits_is_named(world, attest):
     assert "v2: yes, by group finance, as its annotation says" in said
 
 
+def test_no_group_is_named_that_the_requester_is_not_in(world):
+    world.collect(AT, {"v1": V1 | {"permissions": ["audit", "finance"]}})
+    permitted = [step for step in _steps(world, groups=["finance"], on="2024-08-01") if step[0] == "permission"]
+    assert permitted == [("permission", "permitted", "v1", "finance: annotation")]
+
+
 def test_a_restricted_entity_is_explained_alike_on_every_day(restricted):
     expected = [
         ("entity", "meant", None, "id"),
@@ -147,6 +153,23 @@ def test_a_restricted_entity_is_explained_alike_on_every_day(restricted):
     ]
     for asked in ({"on": "2020-01-01"}, {"on": "2024-08-01"}, {"known_at": "2020-01-01"}):
         assert _steps(restricted, "metric.r", **asked) == expected
+
+
+def test_of_a_restricted_entity_nothing_is_told_that_bears_on_it(world):
+    other = V1 | {"entity_id": "metric.s"}
+    world.collect(
+        AT,
+        {
+            "r1": V1 | {"entity_id": "metric.r", "evidence_id": "r1", "permissions": ["finance"]},
+            "s1": other | {"evidence_id": "s1", "effective_from": "2024-03-01", "supersedes": ["r1"]},
+            "s2": other | {"evidence_id": "s2", "effective_from": "2024-07-01", "supersedes": ["s1"]},
+        },
+    )
+    link = ("supersession", "link_counts", "s1", "supersedes")
+    assert link in _steps(world, "metric.r", groups=["finance"], on="2024-08-01")
+    assert [rule for rule, *_ in _steps(world, "metric.r", on="2024-08-01")] == [
+        "entity", "permission", "outcome",
+    ]  # fmt: skip
 
 
 def test_a_hidden_entity_is_explained_as_an_unknown_one(restricted, attest):
