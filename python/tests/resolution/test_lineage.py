@@ -468,6 +468,21 @@ def test_impact_tells_days_and_owners(asked: Any) -> None:
     assert lineage.impact(asked, "exposure.shop.board_deck").reason == "no_impact"
 
 
+def test_impact_ends_at_what_may_not_be_seen(world: Any) -> None:
+    restricted = {"attest": {"permissions": ["finance"]}}
+    read, reader = "model.shop.read", "model.shop.reader"
+    nodes = {
+        read: _node(read, "model", [], {"attest": {"permissions": ["everyone"]}}),
+        reader: _node(reader, "model", [read], restricted),
+    }
+    deck = _node("exposure.shop.deck", "exposure", [reader], {"attest": {"permissions": ["everyone"]}})
+    _collect(world.folder, _manifest(START, nodes, exposures={"exposure.shop.deck": deck}))
+    asked = dbt_attest.open(world.warehouse)
+    seen = lineage.impact(asked, "read", requester=Requester(["finance"])).affected
+    assert [(one.outcome, one.node_id) for one in seen] == [("answer", "exposure.shop.deck")]
+    assert [(one.outcome, one.node_id) for one in lineage.impact(asked, "read").affected] == [("deny", None)]
+
+
 def test_support_tells_runs_tests_and_freshness(asked: Any) -> None:
     found = asked.resolve(
         "metric.shop.revenue", on="2025-01-15", support=True, requester=Requester(["board"])
