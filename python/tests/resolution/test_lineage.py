@@ -483,6 +483,30 @@ def test_impact_ends_at_what_may_not_be_seen(world: Any) -> None:
     assert [(one.outcome, one.node_id) for one in lineage.impact(asked, "read").affected] == [("deny", None)]
 
 
+def test_impact_tells_of_no_version_that_may_not_be_seen(world: Any) -> None:
+    versions = [
+        {"version": 1, "effective_from": "2024-01-01", "effective_to": "2024-12-31", "models": "read"},
+        {"version": 2, "effective_from": "2025-01-01", "models": "read", "permissions": ["finance"]},
+    ]
+    said = {
+        "authority": "authoritative",
+        "permissions": ["everyone"],
+        "definition": "d",
+        "versions": versions,
+    }
+    node = _node("model.shop.read", "model", [], {"attest": {"permissions": ["everyone"]}})
+    metric = _node("metric.shop.m", "metric", ["model.shop.read"], {"attest": said})
+    _collect(world.folder, _manifest(START, {"model.shop.read": node}, metrics={"metric.shop.m": metric}))
+    asked = dbt_attest.open(world.warehouse)
+
+    def told(*groups: str) -> list[str | None]:
+        affected = lineage.impact(asked, "read", requester=Requester(groups)).affected
+        return [one.evidence_id for one in affected]
+
+    assert told("finance") == ["metric.shop.m.v1", "metric.shop.m.v2"]
+    assert told() == ["metric.shop.m.v1"]
+
+
 def test_support_tells_runs_tests_and_freshness(asked: Any) -> None:
     found = asked.resolve(
         "metric.shop.revenue", on="2025-01-15", support=True, requester=Requester(["board"])
