@@ -112,6 +112,6 @@ _DEFINITIONS = """
           from {schema}.recorded_assertions
           where known_until is null
           group by project_name, environment"""
-_NO_DEFINITIONS = "select null as project_name, null as environment" + "".join(
+_NO_DEFINITIONS = "select null::varchar as project_name, null::varchar as environment" + "".join(
     f", null as {count}" for count in _COUNTS
 )

@@ -141,7 +141,9 @@ def test_the_rule_that_permits_is_named(world, attest):
 
 def test_no_group_is_named_that_the_requester_is_not_in(world):
     world.collect(AT, {"v1": V1 | {"permissions": ["audit", "finance"]}})
-    permitted = [step for step in _steps(world, groups=["finance"], on="2024-08-01") if step[0] == "permission"]
+    permitted = [
+        step for step in _steps(world, groups=["finance"], on="2024-08-01") if step[0] == "permission"
+    ]
     assert permitted == [("permission", "permitted", "v1", "finance: annotation")]
 
 
