@@ -15,7 +15,12 @@ from dbt_attest.annotations.schema import PROJECT_FILE, key_path, violations
 from dbt_attest.annotations.strict_yaml import load_yaml
 from dbt_attest.errors import AnnotationErrors, InputError, Problem
 
-OWNER_PLACES = ("annotation", "group", "meta", "exposure")
+#: The places that may state each attribute, in the order in which they are believed unless attest.yml has another.
+PRECEDENCE = {
+    "owner": ("annotation", "group", "meta", "exposure"),
+    "grain": ("annotation", "meta"),
+    "description": ("annotation", "dbt"),
+}
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
@@ -53,8 +58,8 @@ class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     """One attest.yml, or the defaults where there is none (then `artifact_id` and `generated_at` are None).
 
     `artifact_id` is the SHA-256 of the file, `content` its text, `generated_at` the time of its last change
-    in UTC. Paths are as written, relative to the file. `owner_precedence` says which place is believed first
-    about owners.
+    in UTC. Paths are as written, relative to the file. `precedence` has for each attribute of PRECEDENCE the
+    places that are believed, the first one first.
     """
 
     path: Path
@@ -70,7 +75,7 @@ class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     policies: dict[str, Policy] = msgspec.field(default_factory=dict)
     collection: CollectionLimits = CollectionLimits()
     gap_rules: tuple[GapRule, ...] = ()
-    owner_precedence: tuple[str, ...] = OWNER_PLACES
+    precedence: dict[str, tuple[str, ...]] = msgspec.field(default_factory=PRECEDENCE.copy)
 
 
 def read_project_file(path: Path) -> ProjectFile:
@@ -110,7 +115,7 @@ def read_project_file(path: Path) -> ProjectFile:
             max_removed=float(limits.get("max_removed", "20%").rstrip("%")) / 100,
         ),
         gap_rules=tuple(_gap_rules(path.name, values.get("gaps", {}))),
-        owner_precedence=tuple(values.get("precedence", {}).get("owner", OWNER_PLACES)),
+        precedence=PRECEDENCE | {key: tuple(said) for key, said in values.get("precedence", {}).items()},
     )
 
 

@@ -147,13 +147,13 @@ class Nodes:
         changed = msgspec.structs.replace(statement, place=place, block=block)
         defaults = self.rules.defaults(statement.rule_path)
         for entry in entries(place, block, defaults):
-            draft(changed, entry, defaults, self.project_file.owner_precedence)
+            draft(changed, entry, defaults, self.project_file.precedence)
         return report.problems
 
     def _known(self, node: Node, statement: Statement) -> dict[str, tuple[Any, str]]:
         """What dbt's artifact states, with where."""
         known: dict[str, tuple[Any, str]] = {}
-        for source in self.project_file.owner_precedence:
+        for source in self.project_file.precedence["owner"]:
             owners = statement.owner_claims.get(source)
             if owners:
                 stated = [
@@ -164,9 +164,9 @@ class Nodes:
                 break
         grains = [one for one in statement.stated if one.attribute == "grain"]
         columns = node.primary_key if isinstance(node.primary_key, list) else []
-        if len(grains) == 1:
+        if grains:
             known["grain"] = (grains[0].value, grains[0].place)
-        elif columns and not grains and all(isinstance(column, str) for column in columns):
+        elif columns and all(isinstance(column, str) for column in columns):
             known["grain"] = (f"one row per {', '.join(columns)}", "dbt's primary key")
         words = (statement.description or "").strip()
         # dbt would render a template once more
