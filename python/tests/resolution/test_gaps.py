@@ -158,6 +158,32 @@ def test_other_logic_behind_the_same_words_is_a_gap_until_somebody_verified_it(
     assert kinds("2025-03-10T09:00:00Z", "visitors", last_verified="2025-03-01") == []
 
 
+def test_places_disagree_about_what_holds_and_not_about_what_has_ended(world, make_manifest, make_project):
+    versions = [
+        {"version": 1, "effective_from": "2024-01-01", "owner": "Sales", "grain": "day"},
+        {"version": 2, "effective_from": "2025-01-01", "owner": "Finance", "grain": "shop, day"},
+    ]
+
+    def conflicts(**meta):
+        content = make_manifest("2025-02-10T09:00:00Z", {"a": {**GOOD, "versions": versions}})
+        del content["metrics"]["metric.shop.a"]["config"]["meta"]["attest"]["evidence_id"]
+        content["metrics"]["metric.shop.a"]["config"]["meta"] |= meta
+        make_project(world.folder, content, None)
+        build(world.folder)
+        connection = connect(world.warehouse, read_only=True)
+        try:
+            found = find_gaps(connection, "attest", "prod")
+        finally:
+            connection.close()
+        return [(one.evidence_id, one.found) for one in found if one.kind == "source_conflict"]
+
+    assert conflicts(team="finance", primary_key=["shop", "day"]) == []
+    assert conflicts(team="Sales", primary_key="day") == [
+        ("metric.a.v2", "shop, day (annotation); day (meta)"),
+        ("metric.a.v2", "Finance (annotation); Sales (meta)"),
+    ]
+
+
 def test_an_ignored_kind_is_left_out(gaps_after):
     ended = {"a": GOOD | {"effective_to": "2024-06-30"}}
     assert gaps_after(ended, attest_yml="gaps: {severity: {version_expired: ignore}}") == {}
