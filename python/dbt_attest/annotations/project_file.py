@@ -13,6 +13,7 @@ import msgspec
 from dbt_attest.annotations.path_rules import Rule, path_pattern
 from dbt_attest.annotations.schema import PROJECT_FILE, key_path, violations
 from dbt_attest.annotations.strict_yaml import load_yaml
+from dbt_attest.durations import parse_duration
 from dbt_attest.errors import AnnotationErrors, InputError, Problem
 
 #: The places that may state each attribute, in the order in which they are believed unless attest.yml has another.
@@ -21,7 +22,6 @@ PRECEDENCE = {
     "grain": ("annotation", "meta"),
     "description": ("annotation", "dbt"),
 }
-_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,8 +110,8 @@ def read_project_file(path: Path) -> ProjectFile:
             for name, policy in values.get("policies", {}).items()
         },
         collection=CollectionLimits(
-            max_age=_duration(limits.get("max_age")),
-            max_unverified=_duration(limits.get("max_unverified")),
+            max_age=parse_duration(limits.get("max_age")),
+            max_unverified=parse_duration(limits.get("max_unverified")),
             max_removed=float(limits.get("max_removed", "20%").rstrip("%")) / 100,
         ),
         gap_rules=tuple(_gap_rules(path.name, values.get("gaps", {}))),
@@ -176,10 +176,6 @@ def _gap_rules(file: str, values: dict[str, Any]) -> Iterator[GapRule]:
             reason=one["reason"],
             until=until,
         )
-
-
-def _duration(text: str | None) -> timedelta | None:
-    return None if text is None else timedelta(hours=int(text[:-1]) * _HOURS[text[-1]])
 
 
 def _listed(value: str | list[str]) -> list[str]:

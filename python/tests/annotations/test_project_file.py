@@ -88,6 +88,7 @@ def test_absent_and_empty_files_give_the_defaults(tmp_path: Path) -> None:
         ("policies: {a: {groups: [x], existence: secret}}", "policies.a.existence", None),
         ("policies: {a: [x]}", "policies.a", None),
         ("collection: {max_age: 2 months}", "collection.max_age", None),
+        ("collection: {max_age: 9999999w}", "collection.max_age", None),
         (
             "collection: {max_removed: 20}",
             "collection.max_removed",
