@@ -73,6 +73,11 @@ class Proposal:
         return yaml_file(self.node)
 
     @property
+    def is_described(self) -> bool:
+        """Whether some YAML file has an entry for the node."""
+        return self.file.endswith((".yml", ".yaml"))
+
+    @property
     def blanks(self) -> list[str]:
         """The keys left for a person, as `versions[1].effective_from`."""
         inside = [
