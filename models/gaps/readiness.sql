@@ -36,6 +36,7 @@ entities as materialized (
   ) as present
   where present.authority = 'authoritative'
     or present.authority is null and present.node_id is not null and present.package_name is not distinct from present.project_name
+      and not {{ attest.is_semantic_model('present') }}
   group by present.environment, present.entity_id
 ),
 -- the last observation of each source, carried to all that reads it

@@ -251,7 +251,10 @@ def _entry(mapping: yaml.Node | None, values: Any, step: tuple[str, str, Any]) -
     ]
     if len(found) != 1 or not isinstance(listed, list):
         how_many = "no entry" if not found else f"{len(found)} entries"
-        raise CannotEdit(f"it has {how_many} `{key}: {wanted}` under `{section}`")
+        made = (
+            " (a metric that dbt makes of a measure has none)" if section == "metrics" and not found else ""
+        )
+        raise CannotEdit(f"it has {how_many} `{key}: {wanted}` under `{section}`{made}")
     _, sequence = _pair(mapping, section)
     if not isinstance(sequence, yaml.SequenceNode):
         raise CannotEdit(f"its `{section}` is no list")
