@@ -192,6 +192,15 @@ def test_a_sheet_there_and_back(attest, project):
     assert "metric.shop.visits: passed over" in ran.errors
 
 
+def test_what_dbt_states_is_not_said_twice_of_what_is_only_used(attest, project):
+    folder = estate(project)
+    cells = {"authority": "non_authoritative", "grain": "one row per line"}
+    sheet = sheet_of(attest(folder, "annotate", "model.shop.orders", "--csv").output, orders=cells)
+    (folder / "sheet.csv").write_text(sheet, encoding="utf-8")
+    (said,) = attest(folder, "annotate", "--from-csv", "sheet.csv", "--format", "json").json
+    assert said["annotation"] == cells
+
+
 def test_every_problem_of_a_sheet_is_told_with_its_row(attest, project):
     folder = project()
     sheet = attest(folder, "annotate", "--csv").output
