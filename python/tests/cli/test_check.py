@@ -271,6 +271,17 @@ def test_an_entity_that_is_ready(attest, finance):
     assert "unlock" not in ran.output
 
 
+@pytest.mark.parametrize(("rules", "met"), [("", 0), ("rules: [{path: '**', permissions: [a]}]", 1)])
+def test_what_nobody_classified_and_nobody_may_see_is_not_permitted(
+    attest, tmp_path, make_project, make_manifest, rules, met
+):
+    content = make_manifest(FEBRUARY, {"a": {}})
+    content["metrics"]["metric.shop.a"]["config"] = {}
+    folder = make_project(tmp_path / "shop", content, rules)
+    ran = attest(folder, "check", "--ready-for", "a", "--format", "json")
+    assert {one["name"]: one["met"] for one in ran.json["conditions"]}["permission"] == met
+
+
 def test_a_domain_without_anything_in_it(attest, finance):
     for domain in ("tag:none", "metric.c"):
         ran = attest(finance, "check", "--ready-for", domain)
