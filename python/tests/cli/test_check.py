@@ -153,12 +153,13 @@ def test_github_annotations_name_the_line_and_obey_nothing(attest, project, monk
     hostile = "B\n::error::x"
     folder = project({"a": GOOD, "b": OTHER | {"evidence_id": hostile}})
     (folder / "models").mkdir()
-    (folder / "models" / "metrics.yml").write_text("metrics:\n  - name: a\n\n  - name: b\n")
+    text = "models:\n  - name: b\nmetrics:\n  - name: a\n\n  - name: b  # no model\n"
+    (folder / "models" / "metrics.yml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(folder.parent))
     ran = attest(folder, "check", "--format", "github")
     (line,) = ran.output.splitlines()
     assert line.startswith(
-        "::error file=shop/models/metrics.yml,line=4,title=attest interval_overlap::B%0A::error"
+        "::error file=shop/models/metrics.yml,line=6,title=attest interval_overlap::B%0A::error"
     )
     assert "also A from 2024-06-01 on" in line
 
