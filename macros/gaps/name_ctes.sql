@@ -1,6 +1,6 @@
 {#- The CTEs `names` and `borne`, from `present`: each name of each entity today with how well it bears it (1 by its id, 2 an alias, 3 a
-    dbt name of what governs, 4 anything that it was ever called), and the entities that bear a name best. -#}
-{% macro name_ctes() %}
+    dbt name of what governs; with ever, 4 anything that it was ever called), and the entities that bear a name best. -#}
+{% macro name_ctes(ever=false) %}
 names as (
   select distinct present.environment, present.entity_id, present.evidence_id, present.entity_id as name, 1 as bearing
   from present
@@ -12,6 +12,7 @@ names as (
   union
   select present.environment, present.entity_id, present.evidence_id, unnest(present.names), 3
   from present where present.governs
+  {%- if ever %}
   union
   select given.environment, given.entity_id, cast(null as varchar), given.name, 4
   from (
@@ -20,6 +21,7 @@ names as (
     select given.environment, given.entity_id, given.name from {{ attest.evidence('names') }} as given
   ) as given
   where given.environment = {{ attest.literal(attest.environment()) }}
+  {%- endif %}
 ),
 borne as (
   select names.environment, names.name, names.bearing, list_sort(list(distinct names.entity_id)) as entities
@@ -33,7 +35,7 @@ borne as (
 {% macro names_sql() %}
 with
 {{ attest.present_cte() }},
-{{ attest.name_ctes() }}
+{{ attest.name_ctes(ever=true) }}
 select borne.name, borne.entities[1] as entity
 from borne
 where len(borne.entities) = 1

@@ -27,7 +27,7 @@ trouble as (
     if(names.bearing = 3, 'notice', 'error')
   from names
   join borne on borne.environment = names.environment and borne.name = names.name and borne.bearing = names.bearing
-  where len(borne.entities) > 1 and names.bearing < 4
+  where len(borne.entities) > 1
   -- the newest definition of the entity speaks for it
   qualify row_number() over (partition by names.environment, names.entity_id, names.name order by names.evidence_id desc) = 1
 ),
