@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dbt_attest.annotations import values
@@ -24,7 +24,7 @@ class Annotated(NamedTuple):
 
 
 class Believed(NamedTuple):
-    """The values that hold; `by_rules` is whether a rule of attest.yml gave one of them."""
+    """The values that hold; `by_rules` is whether a rule of attest.yml gave one of them, or its precedence chose it."""
 
     owners: list[Owner]
     grain: str | None
@@ -50,21 +50,32 @@ def believed(
 
     `precedence` is that of attest.yml, which is about dbt's nodes: a document's own front matter comes first.
     """
-    order = precedence if statement.node_id is not None else PRECEDENCE
     found: dict[str, Any] = {}
     by_rules = False
     for attribute, key in KEYS.items():
         own = entry.get(key)
         if key in entry.values and own.value is None:
             continue
-        for source in order[attribute]:
-            is_own = source == "annotation"
-            value = getattr(said, attribute) if is_own else _stated(statement, attribute, source)
-            if value:
-                found[attribute] = value
-                by_rules |= is_own and own.rule is not None
-                break
+        chosen = precedence.get(attribute) if statement.node_id is not None else None
+        order = PRECEDENCE[attribute] if chosen is None else chosen
+        for source, value in _values(statement, said, attribute, order):
+            found[attribute] = value
+            by_rules |= source == "annotation" and own.rule is not None
+            break
+        if chosen is not None:
+            every = _values(statement, said, attribute, PRECEDENCE[attribute])
+            by_rules |= any(value != found.get(attribute) for _, value in every)
     return Believed(found.get("owner", []), found.get("grain"), found.get("description"), by_rules)
+
+
+def _values(
+    statement: Statement, said: Annotated, attribute: str, order: tuple[str, ...]
+) -> Iterator[tuple[str, Any]]:
+    """Each place that says anything, with what it says."""
+    for source in order:
+        value = getattr(said, attribute) if source == "annotation" else _stated(statement, attribute, source)
+        if value:
+            yield source, value
 
 
 def _stated(statement: Statement, attribute: str, source: str) -> Any:

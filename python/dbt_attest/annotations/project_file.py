@@ -58,8 +58,8 @@ class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     """One attest.yml, or the defaults where there is none (then `artifact_id` and `generated_at` are None).
 
     `artifact_id` is the SHA-256 of the file, `content` its text, `generated_at` the time of its last change
-    in UTC. Paths are as written, relative to the file. `precedence` has for each attribute of PRECEDENCE the
-    places that are believed, the first one first.
+    in UTC. Paths are as written, relative to the file. `precedence` has the places that are
+    believed, the first one first, of each attribute for which the file has others than PRECEDENCE.
     """
 
     path: Path
@@ -75,7 +75,7 @@ class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     policies: dict[str, Policy] = msgspec.field(default_factory=dict)
     collection: CollectionLimits = CollectionLimits()
     gap_rules: tuple[GapRule, ...] = ()
-    precedence: dict[str, tuple[str, ...]] = msgspec.field(default_factory=PRECEDENCE.copy)
+    precedence: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 def read_project_file(path: Path) -> ProjectFile:
@@ -115,7 +115,7 @@ def read_project_file(path: Path) -> ProjectFile:
             max_removed=float(limits.get("max_removed", "20%").rstrip("%")) / 100,
         ),
         gap_rules=tuple(_gap_rules(path.name, values.get("gaps", {}))),
-        precedence=PRECEDENCE | {key: tuple(said) for key, said in values.get("precedence", {}).items()},
+        precedence={key: tuple(said) for key, said in values.get("precedence", {}).items()},
     )
 
 

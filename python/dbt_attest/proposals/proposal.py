@@ -15,6 +15,7 @@ from dbt_attest.annotations.drafting import draft
 from dbt_attest.annotations.inheritance import entries
 from dbt_attest.annotations.path_rules import PathRules, forward_slashes
 from dbt_attest.annotations.place import Place, Report
+from dbt_attest.annotations.project_file import PRECEDENCE
 from dbt_attest.annotations.schema import BLANK
 from dbt_attest.annotations.statements import Statement, statements
 from dbt_attest.artifacts import Manifest, Node, Source, read_manifest
@@ -158,7 +159,7 @@ class Nodes:
     def _known(self, node: Node, statement: Statement) -> dict[str, tuple[Any, str]]:
         """What dbt's artifact states, with where."""
         known: dict[str, tuple[Any, str]] = {}
-        for source in self.project_file.precedence["owner"]:
+        for source in self.project_file.precedence.get("owner", PRECEDENCE["owner"]):
             owners = statement.owner_claims.get(source)
             if owners:
                 stated = [

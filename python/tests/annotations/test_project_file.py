@@ -50,11 +50,7 @@ def test_every_key_is_read(project: Any) -> None:
         timedelta(weeks=26),
     )
     assert file.collection.max_removed == 0.125
-    assert file.precedence == {
-        "owner": ("group", "annotation"),
-        "grain": ("annotation", "meta"),
-        "description": ("dbt",),
-    }
+    assert file.precedence == {"owner": ("group", "annotation"), "description": ("dbt",)}
     severity, exception = file.gap_rules
     assert (severity.kind, severity.severity, severity.until) == ("interval_gap", "error", None)
     assert (exception.kind, exception.reason, exception.until) == (

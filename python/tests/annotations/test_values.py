@@ -120,6 +120,7 @@ STATED = {"config": {"group": "fin", "meta": {"primary_key": ["day", "shop"]}}, 
         ("{owner: [group, annotation]}", SAID, ("fin@x.y", "day", "Net.")),
         ("{grain: [meta, annotation], description: [dbt, annotation]}", SAID, ("X", "day, shop", "Gross.")),
         ("{owner: [annotation], grain: [annotation], description: [annotation]}", {}, (None, None, None)),
+        ("{owner: [], grain: [], description: []}", SAID, (None, None, None)),
         ("{owner: [group], grain: [meta], description: [dbt]}", dict.fromkeys(SAID), (None, None, None)),
     ],
 )
@@ -140,13 +141,13 @@ def test_the_front_matter_of_a_document_comes_first_whatever_the_precedence(proj
     assert (found.owners, found.grain, found.definition) == ([Owner(name="X")], "day", "Net.")
 
 
-def test_a_rule_that_another_place_outdoes_contributes_nothing(project: Any) -> None:
+def test_attest_yml_contributes_where_its_rule_or_precedence_decides(project: Any) -> None:
     project.top["groups"] = GROUPS
-    project.attest_yml("precedence: {owner: [group, annotation]}\nrules: [{path: '**', owner: Data}]")
-    project.node("model.shop.a", {}, group="fin").node("model.shop.b", {})
-    a, b = project.extract().definitions
-    assert (a.owners, a.rules_taken) == ([Owner(name="fin@x.y")], False)
-    assert (b.owners, b.rules_taken) == ([Owner(name="Data")], True)
+    project.attest_yml("precedence: {owner: [group, annotation]}\nrules: [{path: models/b.*, owner: Data}]")
+    project.node("model.shop.a", {"owner": "X"}, group="fin").node("model.shop.b", {})
+    project.node("model.shop.c", {"owner": "X"}).node("model.shop.d", {}, group="fin")
+    taken = [(one.owners[0].name, one.rules_taken) for one in project.extract().definitions]
+    assert taken == [("fin@x.y", True), ("Data", True), ("X", False), ("fin@x.y", False)]
 
 
 def test_what_is_not_believed_is_checked_all_the_same(project: Any) -> None:

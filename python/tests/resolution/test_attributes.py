@@ -100,6 +100,14 @@ def test_precedence_of_attest_yml_decides_which_is_believed(owned, attribute, ke
 
 
 @EACH
+def test_precedence_holds_from_the_time_of_attest_yml_on(owned, attribute, key, other, place):
+    for attest_yml in (None, f"precedence: {{{attribute}: [{other}, annotation]}}"):
+        warehouse = owned((JANUARY, {key: "Ours"}, {place: "Theirs"}), attest_yml=attest_yml)
+    assert ask(warehouse, attribute, on="2025-01-20", known_at="2025-01-20").value == "Ours"
+    assert ask(warehouse, attribute, on="2025-01-20").value == "Theirs"
+
+
+@EACH
 def test_a_person_stands_for_what_the_annotation_says_and_for_nothing_else(
     owned, attribute, key, other, place
 ):
