@@ -40,6 +40,11 @@ where rules.severity is distinct from 'ignore'
     {{ definition }}.node_id, {{ definition }}.file, {{ definition }}.owner
 {%- endmacro %}
 
+{#- Whether a definition is of a semantic model. -#}
+{% macro is_semantic_model(definition) -%}
+  coalesce(starts_with({{ definition }}.node_id, 'semantic_model.'), false)
+{%- endmacro %}
+
 {#- The CTE `present`: what is known now of each definition that is still stated, of the environment that is asked. -#}
 {% macro present_cte() %}
 present as (

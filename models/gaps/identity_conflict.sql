@@ -10,25 +10,7 @@ ids as (
   group by present.environment, present.evidence_id
   having len(stated_for) > 1
 ),
--- as well as a name can be borne: an id before an alias before a dbt name
-names as (
-  select distinct present.environment, present.entity_id, present.evidence_id, present.entity_id as name, 1 as bearing
-  from present
-  union
-  select present.environment, present.entity_id, present.evidence_id, unnest(list_transform(list_filter(present.aliases, lambda alias:
-    coalesce(alias.effective_from <= {{ attest.today() }}, true) and coalesce(alias.effective_to >= {{ attest.today() }}, true)),
-    lambda alias: alias.alias)), 2
-  from present where present.governs
-  union
-  select present.environment, present.entity_id, present.evidence_id, unnest(present.names), 3
-  from present where present.governs
-),
-borne as (
-  select names.environment, names.name, names.bearing, list_sort(list(distinct names.entity_id)) as entities
-  from names
-  group by names.environment, names.name, names.bearing
-  qualify names.bearing = min(names.bearing) over (partition by names.environment, names.name)
-),
+{{ attest.name_ctes() }},
 trouble as (
   select ids.environment, ids.evidence_id, cast(null as varchar) as entity_id,
     'one entity of one project with this evidence_id' as expected,

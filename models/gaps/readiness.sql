@@ -22,6 +22,7 @@ entities as materialized (
     bool_or(present.governs or len(present.owners) > 0) is true as owned,
     bool_or(present.governs or present.grain is not null) is true as grained,
     bool_or(present.governs or present.approved_by is not null) is true as approved,
+    bool_or(present.governs or len(present.groups) > 0) is true as permitted,
     bool_or(present.governs and present.models is null and present.sources is null and present.is_older) is true as rests_on_unknown,
     coalesce(list_has_any(list_transform(list(present.node_id), lambda node: split_part(node, '.', 1)),
       ['model', 'metric', 'source', 'seed', 'snapshot']), false) as counted,
@@ -36,6 +37,7 @@ entities as materialized (
   ) as present
   where present.authority = 'authoritative'
     or present.authority is null and present.node_id is not null and present.package_name is not distinct from present.project_name
+      and not {{ attest.is_semantic_model('present') }}
   group by present.environment, present.entity_id
 ),
 -- the last observation of each source, carried to all that reads it
@@ -93,7 +95,8 @@ judged as (
         repair: 'Name `models` or `sources` of each version.'},
       {position: 8, condition: 'lineage', applies: entities.governing > 0 and entities.counted and not entities.begins,
         holds: lineage.has_some or entities.declares, repair: 'Name `models` or `sources`, or read them with ref and source.'},
-      {position: 9, condition: 'permission', applies: true, holds: true, repair: null},
+      {position: 9, condition: 'permission', applies: true, holds: entities.permitted,
+        repair: 'Name groups in `permissions` of its annotation, or in a rule of attest.yml for its folder.'},
       {position: 10, condition: 'provenance', applies: true, holds: entities.approved, repair: 'Say `approved_by` in its annotation.'},
       {position: 11, condition: 'supersession', applies: entities.governing > 1, holds: true, repair: null},
       {position: 12, condition: 'freshness', applies: freshness.fresh is not null or stale.anything,

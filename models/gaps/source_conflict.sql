@@ -1,6 +1,7 @@
 {{ config(materialized='view', enabled=target.type == 'duckdb' and var('attest_gaps', false)) }}{{ attest.stay('view') }}
 -- One row per attribute of a classified definition about which the places that state it disagree: none of the values that one
--- place gives for today is given by another.
+-- place gives for today is given by another. What dbt says of a node it says of today, and so nothing of a definition that has
+-- ended.
 with
 {{ attest.present_cte() }},
 {{ attest.claim_ctes() }},
@@ -24,6 +25,12 @@ disagreements as (
   where not list_has_any(one.meant, other.meant)
   group by one.environment, one.evidence_id, one.attribute
 ),
+ended as (
+  select timeline.environment, timeline.evidence_id
+  from {{ attest.timeline_relation() }} as timeline
+  group by timeline.environment, timeline.evidence_id
+  having max(coalesce(timeline.valid_to, date 'infinity')) <= {{ attest.today() }}
+),
 found as (
   select
     {{ attest.gap_about('present') }},
@@ -36,7 +43,8 @@ found as (
     on said.environment = disagreements.environment and said.evidence_id = disagreements.evidence_id
       and said.attribute = disagreements.attribute
   join present on present.environment = disagreements.environment and present.evidence_id = disagreements.evidence_id
-  where present.authority is not null and present.status not in ('draft', 'void')
+  left join ended on ended.environment = present.environment and ended.evidence_id = present.evidence_id
+  where present.authority is not null and present.status not in ('draft', 'void') and ended.evidence_id is null
   group by present.environment, present.project_name, present.entity_id, present.evidence_id, present.node_id, present.file,
     present.owner, disagreements.attribute
 )

@@ -7,8 +7,7 @@ from datetime import date
 
 import msgspec
 
-from dbt_attest.annotations import values
-from dbt_attest.annotations.definition import Definition
+from dbt_attest.annotations.believed import KEYS
 from dbt_attest.annotations.drafting import Draft
 from dbt_attest.annotations.owner_claims import Stated
 
@@ -61,7 +60,7 @@ def claims(draft: Draft) -> Iterator[Claim]:
         )
     attributes = {stated.attribute for stated in others}
     certified = definition.approved_by is not None and definition.status not in _NEVER_APPROVED
-    for attribute, place, value, start, end in _annotated(draft, definition):
+    for attribute, place, value, start, end in _annotated(draft):
         if of_document or attribute in attributes:
             yield Claim(
                 evidence_id=definition.evidence_id,
@@ -78,24 +77,17 @@ def claims(draft: Draft) -> Iterator[Claim]:
             )
 
 
-def _annotated(
-    draft: Draft, definition: Definition
-) -> Iterator[tuple[str, str, str, date | None, date | None]]:
+def _annotated(draft: Draft) -> Iterator[tuple[str, str, str, date | None, date | None]]:
     """What the annotation says, by a rule of `attest.yml` where one gave it."""
-    for attribute, key in (("owner", "owner"), ("grain", "grain"), ("description", "definition")):
+    for attribute, key in KEYS.items():
         found = draft.entry.get(key)
         if found.value is None:
             continue
         place = found.key if found.rule is None else f"attest.yml rule {found.rule}"
+        said = getattr(draft.annotated, attribute)
         if attribute == "owner":
-            owners = definition.owners
-            if draft.owners_from != "annotation":
-                # another place is believed first
-                owners = values.owners(draft.statement.place, found.key, found.value)
-            for index, owner in enumerate(owners):
-                at = place if len(owners) == 1 else f"{place}[{index}]"
+            for index, owner in enumerate(said):
+                at = place if len(said) == 1 else f"{place}[{index}]"
                 yield attribute, at, owner.name, owner.effective_from, owner.effective_to
-        else:
-            text = definition.grain if attribute == "grain" else definition.definition
-            if text is not None:
-                yield attribute, place, text, None, None
+        elif said is not None:
+            yield attribute, place, said, None, None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from dbt_attest.annotations import values
-from dbt_attest.annotations.definition import Definition, Owner
+from dbt_attest.annotations.believed import Annotated, annotated, believed
+from dbt_attest.annotations.definition import Definition
 from dbt_attest.annotations.inheritance import NOTHING, Entry, Value
 from dbt_attest.annotations.path_rules import Defaults, capped
 from dbt_attest.annotations.statements import Statement
@@ -17,8 +19,8 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     """A definition before its links are resolved; its own link fields are empty.
 
     `links` are `supersedes` and `superseded_by` as written (absent: not declared), `declared` are `models`
-    and `sources`. `family` is common to the definitions that follow each other by their dates. `owners_from`
-    is the place that the owners are taken from, None where there are none.
+    and `sources`. `family` is common to the definitions that follow each other by their dates.
+    `annotated` is what the annotation says where other places may be believed.
     """
 
     definition: Definition
@@ -27,10 +29,12 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     links: dict[str, list[Any]]
     declared: dict[str, list[str]]
     family: str
-    owners_from: str | None
+    annotated: Annotated
 
 
-def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_precedence: tuple[str, ...]) -> Draft:
+def draft(
+    statement: Statement, entry: Entry, defaults: Defaults, precedence: Mapping[str, tuple[str, ...]]
+) -> Draft:
     """The definition of an entry; what cannot be read is reported at the statement's place."""
     place = statement.place
     said = entry.values
@@ -79,11 +83,8 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
     aliases = said.get("aliases", NOTHING)
     scope = get("scope")
     title = text("title") if "title" in said else values.text(place, "", statement.title)
-    # where the text is dbt's own, a finding about it names no key
-    words = text("definition") if "definition" in said else values.text(place, "", statement.description)
-    owners, owners_from = _owners(statement, entry, owner_precedence)
-    if owners_from == "annotation":
-        get("owner")  # now a rule's owner is taken, if it is a rule's
+    said_of = annotated(statement, entry)
+    held = believed(statement, entry, said_of, precedence)
     definition = Definition(
         entity_id=entity_id,
         evidence_id=text("evidence_id") or (f"{entity_id}.v{version}" if versioned else entity_id),
@@ -102,10 +103,10 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         date_basis=text("date_basis"),
         declared_recorded_at=values.recorded_at(place, recorded.key, recorded.value, statement.instant),
         corrects=text("corrects"),
-        owners=owners,
-        grain=text("grain"),
+        owners=held.owners,
+        grain=held.grain,
         title=title,
-        definition=words,
+        definition=held.definition,
         supersedes=[],
         superseded_by=[],
         links_elsewhere=False,
@@ -122,14 +123,14 @@ def draft(statement: Statement, entry: Entry, defaults: Defaults, owner_preceden
         latest_version=statement.latest_version,
         deprecation_date=values.day_of_dbt(place, "deprecation_date", statement.deprecation_date),
         annotated=statement.block is not None,
-        rules_taken=by_rules,
+        rules_taken=by_rules or held.by_rules,
     )
     family = (
         f"{statement.place.file}\n{statement.node_id}\n{statement.family}"
         if entry.in_versions
         else statement.family
     )
-    return Draft(definition, statement, entry, _links(entry), declared, family, owners_from)
+    return Draft(definition, statement, entry, _links(entry), declared, family, said_of)
 
 
 def _links(entry: Entry) -> dict[str, list[Any]]:
@@ -150,23 +151,3 @@ def _permissions_from(entry: Entry, permissions: Value) -> str:
     if "permissions" not in entry.values:
         return "none"
     return "annotation" if permissions.rule is None else f"attest.yml rule {permissions.rule}"
-
-
-def _owners(
-    statement: Statement, entry: Entry, precedence: tuple[str, ...]
-) -> tuple[list[Owner], str | None]:
-    annotated = entry.get("owner")
-    if "owner" in entry.values and annotated.value is None:
-        return [], None
-    for source in precedence:
-        if source == "annotation":
-            found = values.owners(statement.place, annotated.key, annotated.value)
-        else:
-            names = [
-                values.text(statement.place, f"owner ({source})", n)
-                for n in statement.owner_claims.get(source, ())
-            ]
-            found = [Owner(name=name) for name in names if name is not None]
-        if found:
-            return found, source
-    return [], None

@@ -52,7 +52,7 @@ def extract(manifest: Manifest, project_file: ProjectFile, documents: Iterable[D
     for statement in statements(manifest, documents, report):
         defaults = rules.defaults(statement.rule_path)
         for entry in entries(statement.place, statement.block, defaults):
-            drafts.append(draft(statement, entry, defaults, project_file.owner_precedence))
+            drafts.append(draft(statement, entry, defaults, project_file.precedence))
     _refuse_duplicates(drafts, report)
     if report.problems:
         raise AnnotationErrors(report.problems)

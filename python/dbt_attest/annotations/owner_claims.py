@@ -56,7 +56,9 @@ def stated_by_dbt(owners: dict[str, list[str]], config_meta: Any, top_meta: Any,
         for key in _META_KEYS:
             found += _listed("owner", "meta", f"meta.{key}", _names(meta.get(key)))
         for key in _GRAIN_KEYS:
-            found += _listed("grain", "meta", f"meta.{key}", _names(meta.get(key)))
+            # several columns are one grain
+            if columns := ", ".join(_names(meta.get(key))):
+                found.append(Stated("grain", "meta", f"meta.{key}", columns))
     return found
 
 

@@ -13,10 +13,15 @@ import msgspec
 from dbt_attest.annotations.path_rules import Rule, path_pattern
 from dbt_attest.annotations.schema import PROJECT_FILE, key_path, violations
 from dbt_attest.annotations.strict_yaml import load_yaml
+from dbt_attest.durations import parse_duration
 from dbt_attest.errors import AnnotationErrors, InputError, Problem
 
-OWNER_PLACES = ("annotation", "group", "meta", "exposure")
-_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+#: The places that may state each attribute, in the order in which they are believed unless attest.yml has another.
+PRECEDENCE = {
+    "owner": ("annotation", "group", "meta", "exposure"),
+    "grain": ("annotation", "meta"),
+    "description": ("annotation", "dbt"),
+}
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +58,8 @@ class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     """One attest.yml, or the defaults where there is none (then `artifact_id` and `generated_at` are None).
 
     `artifact_id` is the SHA-256 of the file, `content` its text, `generated_at` the time of its last change
-    in UTC. Paths are as written, relative to the file. `owner_precedence` says which place is believed first
-    about owners.
+    in UTC. Paths are as written, relative to the file. `precedence` has the places that are
+    believed, the first one first, of each attribute for which the file has others than PRECEDENCE.
     """
 
     path: Path
@@ -70,7 +75,7 @@ class ProjectFile(msgspec.Struct, frozen=True, kw_only=True):
     policies: dict[str, Policy] = msgspec.field(default_factory=dict)
     collection: CollectionLimits = CollectionLimits()
     gap_rules: tuple[GapRule, ...] = ()
-    owner_precedence: tuple[str, ...] = OWNER_PLACES
+    precedence: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 def read_project_file(path: Path) -> ProjectFile:
@@ -105,12 +110,12 @@ def read_project_file(path: Path) -> ProjectFile:
             for name, policy in values.get("policies", {}).items()
         },
         collection=CollectionLimits(
-            max_age=_duration(limits.get("max_age")),
-            max_unverified=_duration(limits.get("max_unverified")),
+            max_age=parse_duration(limits.get("max_age")),
+            max_unverified=parse_duration(limits.get("max_unverified")),
             max_removed=float(limits.get("max_removed", "20%").rstrip("%")) / 100,
         ),
         gap_rules=tuple(_gap_rules(path.name, values.get("gaps", {}))),
-        owner_precedence=tuple(values.get("precedence", {}).get("owner", OWNER_PLACES)),
+        precedence={key: tuple(said) for key, said in values.get("precedence", {}).items()},
     )
 
 
@@ -171,10 +176,6 @@ def _gap_rules(file: str, values: dict[str, Any]) -> Iterator[GapRule]:
             reason=one["reason"],
             until=until,
         )
-
-
-def _duration(text: str | None) -> timedelta | None:
-    return None if text is None else timedelta(hours=int(text[:-1]) * _HOURS[text[-1]])
 
 
 def _listed(value: str | list[str]) -> list[str]:

@@ -56,7 +56,7 @@ def quick_check(root: dict[str, Any]) -> Check:
         if "anyOf" in schema:
             checks.append(_any_of([compiled(branch) for branch in schema["anyOf"]]))
         if "items" in schema:
-            checks.append(_each(compiled(schema["items"])))
+            checks.append(_each(compiled(schema["items"]), schema.get("uniqueItems", False)))
         if schema.keys() & {"properties", "additionalProperties", "required"}:
             checks.append(_object(schema, compiled))
         if "minLength" in schema:
@@ -72,7 +72,8 @@ def quick_check(root: dict[str, Any]) -> Check:
             # of text, as with enum
             const = schema["const"]
             checks.append(lambda value: isinstance(value, str) and value == const)
-        unknown -= {"$ref", "type", "enum", "anyOf", "items", "minLength", "pattern", "not", "const"}
+        unknown -= {"$ref", "type", "enum", "anyOf", "items", "uniqueItems", "minLength", "pattern"}
+        unknown -= {"not", "const"}
         unknown -= {"properties", "additionalProperties", "required"}
         if unknown:
             raise ValueError(f"keywords that quick_check does not know: {sorted(unknown)}")
@@ -86,8 +87,14 @@ def _type(names: str | list[str]) -> Check:
     return lambda value: value.__class__ in classes
 
 
-def _each(item: Check) -> Check:
-    return lambda value: not isinstance(value, list) or all(map(item, value))
+def _each(item: Check, once: bool) -> Check:
+    def check(value: Any) -> bool:
+        if not isinstance(value, list):
+            return True
+        # of text, as with enum
+        return all(map(item, value)) and not (once and any(one in value[:at] for at, one in enumerate(value)))
+
+    return check
 
 
 def _any_of(checks: list[Check]) -> Check:

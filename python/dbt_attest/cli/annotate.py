@@ -103,7 +103,7 @@ def command(
         # without a name, those that are not done
         _show_sheet([one for one in proposals if nodes or one.blanks], output)
         return 0
-    return _show_or_write(project, proposals, write, yes, output)
+    return _show_or_write(project, known, proposals, write, yes, output)
 
 
 def _refuse(
@@ -132,7 +132,7 @@ def _from_csv(known: Nodes, project: Path, path: Path, write: bool, yes: bool, o
 
     proposals, undecided = from_sheet(known, path)
     _warn("no authority in their rows, so nothing is said of them", undecided)
-    return _show_or_write(project, proposals, write, yes, output)
+    return _show_or_write(project, known, proposals, write, yes, output)
 
 
 def _show_sheet(proposals: list[Proposal], output: str) -> None:
@@ -164,9 +164,11 @@ def _show_suggestions(found: list[Suggestion], output: str) -> None:
         )
 
 
-def _show_or_write(project: Path, proposals: list[Proposal], write: bool, yes: bool, output: str) -> int:
+def _show_or_write(
+    project: Path, known: Nodes, proposals: list[Proposal], write: bool, yes: bool, output: str
+) -> int:
     if write:
-        return _write(project, proposals, yes, output)
+        return _write(project, known, proposals, yes, output)
     if output == "json":
         click.echo(as_json([one.as_json() for one in proposals]))
         return 0
@@ -178,11 +180,11 @@ def _show_or_write(project: Path, proposals: list[Proposal], write: bool, yes: b
     return 0
 
 
-def _write(project: Path, proposals: list[Proposal], yes: bool, output: str) -> int:
+def _write(project: Path, known: Nodes, proposals: list[Proposal], yes: bool, output: str) -> int:
     from dbt_attest.proposals.in_files import changes
     from dbt_attest.proposals.in_files import write as write_files
 
-    found, left = changes(project, proposals)
+    found, left = changes(project, known, proposals)
     if found and not yes and not (sys.stdin.isatty() and sys.stdout.isatty() and output == "text"):
         raise InputError(
             "--write: expected --yes, or a terminal to ask on, found neither; without --write it is only shown."

@@ -155,7 +155,7 @@ def _who_sees(
         removed = "" if one.stated else ", no longer stated"
         click.echo(
             safe(
-                f"{one.entity_id}  {one.evidence_id}  {one.title or ''}\n"
+                f"{'  '.join(filter(None, (one.entity_id, one.evidence_id, one.title)))}\n"
                 f"  through {', '.join(one.through)} ({one.rule}), since {one.since:%Y-%m-%d %H:%M} UTC{removed}",
                 keep="\n",
             )

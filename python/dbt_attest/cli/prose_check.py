@@ -160,11 +160,14 @@ def _line(project: Path | None, gap: Gap) -> int | None:
         return None
     node = (gap.node_id or "").split(".")
     wanted = [rf"\bevidence_id:\s*['\"]?{re.escape(gap.evidence_id)}\b"]
-    wanted += [rf"\bname:\s*['\"]?{re.escape(part)}['\"]?\s*$" for part in node[2:]]
+    # of a table the source comes first
+    wanted += [rf"\bname:\s*['\"]?{re.escape(part)}['\"]?\s*(#.*)?$" for part in reversed(node[2:])]
     wanted += [rf"\bentity_id:\s*['\"]?{re.escape(gap.entity or '')}\b"]
     lines = _lines(project / gap.file)
+    # a metric may have the name of a model or measure above it
+    section = next((at for at, line in enumerate(lines) if line.startswith(f"{node[0]}s:")), 0)
     for pattern in wanted:
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(lines[section:], start=section + 1):
             if re.search(pattern, line):
                 return number
     return 1 if lines else None

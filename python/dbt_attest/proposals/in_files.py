@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from dbt_attest.errors import InputError
-from dbt_attest.proposals.proposal import Proposal
-from dbt_attest.proposals.yaml_edit import CannotEdit, PropertyFile
-from dbt_attest.proposals.yaml_text import property_file
+from dbt_attest.proposals.homes import Homes
+from dbt_attest.proposals.proposal import Nodes, Proposal
+from dbt_attest.proposals.yaml_edit import ELSEWHERE, CannotEdit, PropertyFile
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,29 @@ class Left:
         return vars(self)
 
 
-def changes(project_dir: Path, proposals: Iterable[Proposal]) -> tuple[list[FileChange], list[Left]]:
+def changes(
+    project_dir: Path, nodes: Nodes, proposals: Iterable[Proposal]
+) -> tuple[list[FileChange], list[Left]]:
     """What the files of these annotations would say, and what cannot be written; nothing is written yet.
 
-    Keys that an annotation says already are not touched. A node without an entry in YAML gets a file of its own
-    beside its SQL.
+    Keys that an annotation says already are not touched. A node without an entry in YAML gets one.
     """
     by_file: dict[str, list[tuple[Proposal, dict[str, Any]]]] = {}
     left: list[Left] = []
+    homes = Homes(nodes, project_dir)
     for one in proposals:
         before = one.statement.block or {}
         keys = {key: value for key, value in one.keys.items() if key not in before or before[key] != value}
-        file = one.file
         if one.blanks:
-            left.append(Left(one.node.unique_id, file, f"since {', '.join(one.blanks)} is to be filled in"))
-        elif keys:
-            by_file.setdefault(file, []).append((one, keys))
+            why = f"since {', '.join(one.blanks)} is to be filled in"
+        elif before and keys and not one.is_described:
+            why = f"since {ELSEWHERE}"
+        else:
+            if keys:
+                file = one.file if one.is_described else homes.home(one.node)
+                by_file.setdefault(file, []).append((one, keys))
+            continue
+        left.append(Left(one.node.unique_id, one.file, why))
     found: list[FileChange] = []
     root = project_dir.resolve()
     for file, wanted in sorted(by_file.items()):
@@ -82,11 +89,9 @@ def changes(project_dir: Path, proposals: Iterable[Proposal]) -> tuple[list[File
             left += [
                 Left(one.node.unique_id, file, "since it is outside of the project") for one, _ in wanted
             ]
-        elif path.suffix in (".yml", ".yaml"):
+        else:
             change = _changed(path, file, wanted, left)
             found += [] if change is None else [change]
-        else:
-            found += _new(path, file, wanted, left)
     return found, left
 
 
@@ -113,8 +118,8 @@ def _changed(
     path: Path, file: str, wanted: list[tuple[Proposal, dict[str, Any]]], left: list[Left]
 ) -> FileChange | None:
     try:
-        before = path.read_bytes()
-        edited = PropertyFile(before)
+        before = path.read_bytes() if path.exists() else None
+        edited = PropertyFile(before or b"")
     except (OSError, CannotEdit) as error:
         why = (
             f"since it cannot be read ({error.strerror})" if isinstance(error, OSError) else f"since {error}"
@@ -122,9 +127,13 @@ def _changed(
         left += [Left(one.node.unique_id, file, why) for one, _ in wanted]
         return None
     set_: list[str] = []
-    for one, keys in wanted:
+    # an entry that is added comes after all that is there
+    for one, keys in sorted(wanted, key=lambda one_and_keys: not one_and_keys[0].is_described):
         try:
-            edited.set(one.node, keys)
+            if one.is_described:
+                edited.set(one.node, keys, is_annotated=bool(one.statement.block))
+            else:
+                edited.add(one.node, keys)
             set_.append(one.node.unique_id)
         except CannotEdit as error:
             left.append(Left(one.node.unique_id, file, f"since {error}"))
@@ -134,23 +143,6 @@ def _changed(
         left += [Left(node_id, file, f"since {error}") for node_id in set_]
         return None
     return FileChange(path, file, before, after) if after != before else None
-
-
-def _new(
-    path: Path, file: str, wanted: list[tuple[Proposal, dict[str, Any]]], left: list[Left]
-) -> list[FileChange]:
-    """A property file for a model, seed or snapshot that no YAML describes."""
-    beside, name = path.with_suffix(".yml"), str(Path(file).with_suffix(".yml").as_posix())
-    if len(wanted) > 1 or beside.exists():
-        why = (
-            f"since {name} is there and does not describe it"
-            if beside.exists()
-            else "since it has several nodes"
-        )
-        left += [Left(one.node.unique_id, file, why) for one, _ in wanted]
-        return []
-    text = property_file([one for one, _ in wanted]).split("\n", 1)[1]
-    return [FileChange(beside, name, None, f"{text}\n".encode())]
 
 
 def _replace(change: FileChange) -> None:

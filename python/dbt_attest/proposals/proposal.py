@@ -15,6 +15,7 @@ from dbt_attest.annotations.drafting import draft
 from dbt_attest.annotations.inheritance import entries
 from dbt_attest.annotations.path_rules import PathRules, forward_slashes
 from dbt_attest.annotations.place import Place, Report
+from dbt_attest.annotations.project_file import PRECEDENCE
 from dbt_attest.annotations.schema import BLANK
 from dbt_attest.annotations.statements import Statement, statements
 from dbt_attest.artifacts import Manifest, Node, Source, read_manifest
@@ -71,6 +72,11 @@ class Proposal:
     def file(self) -> str:
         """The YAML file that describes the node, relative to the project; its own file where none does."""
         return yaml_file(self.node)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether some YAML file has an entry for the node."""
+        return self.file.endswith((".yml", ".yaml"))
 
     @property
     def blanks(self) -> list[str]:
@@ -147,13 +153,13 @@ class Nodes:
         changed = msgspec.structs.replace(statement, place=place, block=block)
         defaults = self.rules.defaults(statement.rule_path)
         for entry in entries(place, block, defaults):
-            draft(changed, entry, defaults, self.project_file.owner_precedence)
+            draft(changed, entry, defaults, self.project_file.precedence)
         return report.problems
 
     def _known(self, node: Node, statement: Statement) -> dict[str, tuple[Any, str]]:
         """What dbt's artifact states, with where."""
         known: dict[str, tuple[Any, str]] = {}
-        for source in self.project_file.owner_precedence:
+        for source in self.project_file.precedence.get("owner", PRECEDENCE["owner"]):
             owners = statement.owner_claims.get(source)
             if owners:
                 stated = [
@@ -164,9 +170,9 @@ class Nodes:
                 break
         grains = [one for one in statement.stated if one.attribute == "grain"]
         columns = node.primary_key if isinstance(node.primary_key, list) else []
-        if len(grains) == 1:
+        if grains:
             known["grain"] = (grains[0].value, grains[0].place)
-        elif columns and not grains and all(isinstance(column, str) for column in columns):
+        elif columns and all(isinstance(column, str) for column in columns):
             known["grain"] = (f"one row per {', '.join(columns)}", "dbt's primary key")
         words = (statement.description or "").strip()
         # dbt would render a template once more

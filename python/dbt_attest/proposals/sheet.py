@@ -76,6 +76,10 @@ def from_sheet(nodes: Nodes, path: Path) -> tuple[list[Proposal], list[str]]:
             undecided.append(node_id)
             continue
         governs = block.get("authority", ruled.get("authority", ("", 0))[0]) == "authoritative"
+        if not governs:
+            # nobody signs for it, so that what dbt states need not be said twice
+            twice = {key for key in proposal.reasons if said.get(key) == proposal.keys[key]}
+            block = {key: value for key, value in block.items() if key not in twice}
         blanks = {key: BLANK for key in ASKED if governs and key not in block and key not in ruled}
         problems += [
             replace(problem, file=place)

@@ -17,6 +17,7 @@ from dbt_attest.artifacts import Node, Source
 from dbt_attest.proposals.proposal import SECTIONS
 from dbt_attest.proposals.yaml_text import flow_text, key_lines, value_text
 
+ELSEWHERE = "its annotation stands in its SQL or in dbt_project.yml"
 _PLACES = (("config", "meta", "attest"), ("meta", "attest"))
 
 
@@ -51,26 +52,32 @@ class PropertyFile:
             raise CannotEdit("it is not UTF-8") from None
         except (ValueError, RecursionError, yaml.YAMLError) as error:
             raise CannotEdit(f"it cannot be read as YAML ({' '.join(str(error).split())})") from None
-        if root is None:
-            raise CannotEdit("there is nothing in it")
-        self._root: yaml.Node = root
+        self._root: yaml.Node | None = root
         self._newline = "\r\n" if "\r\n" in self._text else "\n"
         starts = [0]
         for line in self._text.splitlines(keepends=True):
             starts.append(starts[-1] + len(line))
         self._starts = starts
         self._edits: list[_Edit] = []
+        self._begun: set[str] = set()
 
-    def set(self, node: Node, keys: dict[str, Any]) -> None:
-        """Have the annotation of a node say these keys; raises CannotEdit where it cannot be done safely."""
+    def set(self, node: Node, keys: dict[str, Any], *, is_annotated: bool = False) -> None:
+        """Have the annotation of a node say these keys; raises CannotEdit where it cannot be done safely.
+
+        `is_annotated` is whether dbt knows an annotation already: one that is not here would win, or be lost.
+        """
         steps = _steps(node)
-        mapping: yaml.Node = self._root
+        mapping = self._root
         values = self._expected
         above: yaml.Node | None = None
+        is_here = False
         for step in steps:
             mapping, values = _entry(mapping, values, step)
+            is_here |= any(_has(values, one) for one in _PLACES)
         if not isinstance(mapping, yaml.MappingNode):
             raise CannotEdit("its entry is no mapping")
+        if is_annotated and not is_here:
+            raise CannotEdit(ELSEWHERE)
         place = next((one for one in _PLACES if _has(values, one)), None)
         if place is None:
             # beside the meta that is there, since dbt does not merge the two in every version
@@ -97,6 +104,29 @@ class PropertyFile:
                 edits.append(self._inserted(mapping, above, new))
             values.update(keys)
         self._edits += edits
+
+    def add(self, node: Node, keys: dict[str, Any]) -> None:
+        """Have an entry for a node that has none, which says these keys; raises CannotEdit as `set` does."""
+        section = SECTIONS[node.resource_type]
+        entry = {"name": node.name, "config": {"meta": {"attest": keys}}}
+        values = self._expected = {} if self._expected is None else self._expected
+        if not isinstance(values, dict):
+            raise CannotEdit("it is no mapping")
+        is_new = section in self._begun or section not in values
+        listed = values.setdefault(section, [])
+        if not isinstance(listed, list) or not (listed or is_new):
+            raise CannotEdit(f"its `{section}` is no list with entries")
+        if any(isinstance(one, dict) and one.get("name") == node.name for one in listed):
+            raise CannotEdit(f"it describes `{node.name}` by now; run `dbt parse`")
+        if is_new:
+            head = [] if section in self._begun else [f"{section}:"]
+            if head and self._text.strip() + "".join(self._begun):
+                head.insert(0, "")
+            self._begun.add(section)
+            self._edits.append(self._lines_at(len(self._starts), [*head, *_item(entry, 2, 2)]))
+        else:
+            self._edits.append(self._appended(section, entry))
+        listed.append(entry)
 
     def edited(self) -> bytes:
         """The text with all that was set; raises CannotEdit where it would say anything else."""
@@ -135,6 +165,25 @@ class PropertyFile:
             at = above.end_mark.line + 1
         else:
             at = self._line_after(_last_of_head(mapping))
+        return self._lines_at(at, lines)
+
+    def _appended(self, section: str, entry: dict[str, Any]) -> _Edit:
+        _, sequence = _pair(self._root, section)
+        if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style:
+            raise CannotEdit(f"its `{section}` is in brackets")
+        text, dash = self._text.splitlines(), sequence.start_mark.column
+        last: yaml.Node = sequence.value[-1]
+        indent = last.start_mark.column - dash
+        apart = any(not text[one.start_mark.line - 1].strip() for one in sequence.value[1:])
+        while isinstance(last, yaml.CollectionNode) and not last.flow_style and last.value:
+            last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
+        at = self._line_after(last)
+        # what is noted under the last entry stays with it
+        while at < len(text) and text[at].lstrip().startswith("#") and not text[at][: dash + 1].strip():
+            at += 1
+        return self._lines_at(at, [*([""] if apart else []), *_item(entry, dash, indent)])
+
+    def _lines_at(self, at: int, lines: list[str]) -> _Edit:
         text = self._newline.join(lines) + self._newline
         start = self._starts[min(at, len(self._starts) - 1)]
         if start and self._text[start - 1] not in "\n\r":
@@ -168,6 +217,14 @@ class PropertyFile:
         return _Edit(start, end, f" {written}" if start == end and self._text[start - 1] == ":" else written)
 
 
+def _item(entry: dict[str, Any], dash: int, indent: int) -> list[str]:
+    """An entry of a list in block style: `dash` blanks before its dash, `indent` from there to its keys."""
+    first, *others = [
+        line for key, value in entry.items() for line in key_lines(key, value, " " * (dash + indent))
+    ]
+    return [f"{' ' * dash}-{first[dash + 1 :]}", *others]
+
+
 def _unshared(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _unshared(item) for key, item in value.items()}
@@ -184,7 +241,7 @@ def _steps(node: Node) -> list[tuple[str, str, Any]]:
     return steps
 
 
-def _entry(mapping: yaml.Node, values: Any, step: tuple[str, str, Any]) -> tuple[yaml.Node, Any]:
+def _entry(mapping: yaml.Node | None, values: Any, step: tuple[str, str, Any]) -> tuple[yaml.Node, Any]:
     section, key, wanted = step
     listed = values.get(section) if isinstance(values, dict) else None
     found = [
@@ -194,14 +251,17 @@ def _entry(mapping: yaml.Node, values: Any, step: tuple[str, str, Any]) -> tuple
     ]
     if len(found) != 1 or not isinstance(listed, list):
         how_many = "no entry" if not found else f"{len(found)} entries"
-        raise CannotEdit(f"it has {how_many} `{key}: {wanted}` under `{section}`")
+        made = (
+            " (a metric that dbt makes of a measure has none)" if section == "metrics" and not found else ""
+        )
+        raise CannotEdit(f"it has {how_many} `{key}: {wanted}` under `{section}`{made}")
     _, sequence = _pair(mapping, section)
     if not isinstance(sequence, yaml.SequenceNode):
         raise CannotEdit(f"its `{section}` is no list")
     return sequence.value[found[0]], listed[found[0]]
 
 
-def _pair(mapping: yaml.Node, key: str) -> tuple[yaml.Node, yaml.Node]:
+def _pair(mapping: yaml.Node | None, key: str) -> tuple[yaml.Node, yaml.Node]:
     for key_node, value in mapping.value if isinstance(mapping, yaml.MappingNode) else ():
         if key_node.value == key:
             return key_node, value

@@ -14,7 +14,7 @@ import msgspec
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.asking import rows_of
 from dbt_attest.resolution.requester import Requester
-from dbt_attest.warehouse.contract import quoted
+from dbt_attest.warehouse.rendering import macro_sql, renderer
 
 if TYPE_CHECKING:
     import duckdb
@@ -206,29 +206,16 @@ def _lines(file: Path) -> Iterator[bytes]:
 def _entities(
     connection: duckdb.DuckDBPyConnection, schema: str, environment: str, names: set[str]
 ) -> dict[str, str]:
-    """The entity of each name that is its id, or the name of no other."""
+    """The entity of each name that means one today."""
+    if not names:
+        return {}
+    # resolvers need not be there
+    recorded = renderer(schema, environment)("recorded_assertions")
+    named = macro_sql("names_sql", schema, environment, relations=lambda _: f"({recorded})")
     rows = rows_of(
         connection,
-        f"""
-        with asked as (select unnest($names::varchar[]) as name),
-        meant as (
-          select asked.name, assertion.entity_id, 1 as place
-          from asked join {quoted(schema)}.assertions as assertion
-            on assertion.entity_id = asked.name and assertion.environment = $environment
-          union
-          select asked.name, given.entity_id, 2 as place
-          from asked join {quoted(schema)}.names as given
-            on given.name = asked.name and given.environment = $environment
-        ),
-        nearest as (
-          select meant.name, meant.entity_id, meant.place, min(meant.place) over (partition by meant.name) as best
-          from meant
-        )
-        select nearest.name, min(nearest.entity_id) as entity
-        from nearest where nearest.place = nearest.best
-        group by nearest.name having count(*) = 1
-        """,
-        {"names": sorted(names), "environment": environment},
+        f"select meant.name, meant.entity from ({named}) as meant where list_contains($names::varchar[], meant.name)",
+        {"names": sorted(names)},
     )
     return {row["name"]: row["entity"] for row in rows}
 

@@ -5,17 +5,15 @@ Reading only these keys spares every question the import of the JSON Schema.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from dbt_attest.durations import parse_duration
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.audit import Audit
-
-_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 @dataclass(frozen=True)
@@ -89,13 +87,13 @@ def _membership(path: Path, value: Any) -> MembershipFile | None:
     if value is None:
         return None
     file, max_age = (value.get("file"), value.get("max_age")) if isinstance(value, dict) else (None, None)
-    duration = re.fullmatch(r"([0-9]+) ?([hdw])", max_age) if isinstance(max_age, str) else None
+    duration = parse_duration(max_age)
     if not isinstance(file, str) or not file or duration is None:
         raise InputError(
             f"{path}: `membership`: expected a file and its age limit like {{file: groups.csv, max_age: 1d}}, "
             f"found {value!r}; repair it."
         )
-    return MembershipFile(path.parent / file, timedelta(hours=int(duration[1]) * _HOURS[duration[2]]))
+    return MembershipFile(path.parent / file, duration)
 
 
 def _audit(path: Path, value: Any) -> Audit | None:

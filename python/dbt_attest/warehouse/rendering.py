@@ -52,9 +52,19 @@ def resolver_statements(schema: str, environment: str) -> list[str]:
     return [one for text in ordered for one in text.split("\n;") if one.strip()]
 
 
-def macro_sql(name: str, schema: str, environment: str, *arguments: Any, **named: Any) -> str:
-    """The SQL of a macro of the package, with evidence and resolvers in `schema`, asked for `environment`."""
-    return str(getattr(_Host(schema, environment), name)(*arguments, **named)).strip()
+def macro_sql(
+    name: str,
+    schema: str,
+    environment: str,
+    *arguments: Any,
+    relations: Relations | None = None,
+    **named: Any,
+) -> str:
+    """The SQL of a macro of the package, with evidence and resolvers in `schema`, asked for `environment`.
+
+    `relations` is as for `renderer`.
+    """
+    return str(getattr(_Host(schema, environment, relations), name)(*arguments, **named)).strip()
 
 
 class _Host:

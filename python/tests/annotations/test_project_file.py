@@ -25,7 +25,7 @@ policies:
   readers: {groups: [readers, finance]}
   board: {groups: [board], existence: hidden}
 collection: {max_age: 2d, max_unverified: 26w, max_removed: 12.5%}
-precedence: {owner: [group, annotation]}
+precedence: {owner: [group, annotation], description: [dbt]}
 membership: {file: groups.csv, max_age: 1d}
 gaps:
   severity: {interval_gap: error}
@@ -50,7 +50,7 @@ def test_every_key_is_read(project: Any) -> None:
         timedelta(weeks=26),
     )
     assert file.collection.max_removed == 0.125
-    assert file.owner_precedence == ("group", "annotation")
+    assert file.precedence == {"owner": ("group", "annotation"), "description": ("dbt",)}
     severity, exception = file.gap_rules
     assert (severity.kind, severity.severity, severity.until) == ("interval_gap", "error", None)
     assert (exception.kind, exception.reason, exception.until) == (
@@ -84,12 +84,16 @@ def test_absent_and_empty_files_give_the_defaults(tmp_path: Path) -> None:
         ("policies: {a: {groups: [x], existence: secret}}", "policies.a.existence", None),
         ("policies: {a: [x]}", "policies.a", None),
         ("collection: {max_age: 2 months}", "collection.max_age", None),
+        ("collection: {max_age: 9999999w}", "collection.max_age", None),
         (
             "collection: {max_removed: 20}",
             "collection.max_removed",
             "put it in quotes if it is meant as text",
         ),
         ("precedence: {owner: [groups]}", "precedence.owner[0]", "did you mean `group`?"),
+        ("precedence: {grain: [annotation, group]}", "precedence.grain[1]", None),
+        ("precedence: {owner: [meta, group, meta]}", "precedence.owner", None),
+        ("precedence: {definition: [dbt]}", "precedence.definition", "did you mean `description`?"),
         (
             "gaps: {severity: {interval_gaps: error}}",
             "gaps.severity.interval_gaps",

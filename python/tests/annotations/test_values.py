@@ -107,12 +107,55 @@ def test_owner_falls_back_to_group_then_meta_then_exposure(project: Any) -> None
     assert owners == {"a": ["X"], "b": ["fin@x.y"], "c": ["#c"], "d": ["T1", "T2"], "e": ["Ann"]}
 
 
-def test_precedence_of_owners_is_configured(project: Any) -> None:
+SAID = {"owner": "X", "grain": "day", "definition": "Net."}
+STATED = {"config": {"group": "fin", "meta": {"primary_key": ["day", "shop"]}}, "description": "Gross."}
+
+
+@pytest.mark.parametrize(
+    ("precedence", "block", "held"),
+    [
+        ("", SAID, ("X", "day", "Net.")),
+        ("", {}, ("fin@x.y", "day, shop", "Gross.")),
+        ("", dict.fromkeys(SAID), (None, None, None)),
+        ("{owner: [group, annotation]}", SAID, ("fin@x.y", "day", "Net.")),
+        ("{grain: [meta, annotation], description: [dbt, annotation]}", SAID, ("X", "day, shop", "Gross.")),
+        ("{owner: [annotation], grain: [annotation], description: [annotation]}", {}, (None, None, None)),
+        ("{owner: [], grain: [], description: []}", SAID, (None, None, None)),
+        ("{owner: [group], grain: [meta], description: [dbt]}", dict.fromkeys(SAID), (None, None, None)),
+    ],
+)
+def test_precedence_decides_which_place_is_believed(
+    project: Any, precedence: str, block: dict[str, Any], held: tuple[str | None, ...]
+) -> None:
     project.top["groups"] = GROUPS
-    project.attest_yml("precedence: {owner: [group, annotation]}").node(
-        "model.shop.a", {"owner": "X"}, group="fin"
-    )
-    assert project.one().owners == [Owner(name="fin@x.y")]
+    config = {"config": {**STATED["config"], "meta": {**STATED["config"]["meta"], "attest": block}}}
+    project.attest_yml(f"precedence: {precedence}").node("model.shop.a", **(STATED | config))
+    found = project.one()
+    assert (next((one.name for one in found.owners), None), found.grain, found.definition) == held
+
+
+def test_the_front_matter_of_a_document_comes_first_whatever_the_precedence(project: Any) -> None:
+    project.attest_yml("precedence: {owner: [group], grain: [meta], description: [dbt]}")
+    project.document("docs/a.md", "---\nowner: X\ngrain: day\ndefinition: Net.\n---\nLong.")
+    found = project.one()
+    assert (found.owners, found.grain, found.definition) == ([Owner(name="X")], "day", "Net.")
+
+
+def test_attest_yml_contributes_where_its_rule_or_precedence_decides(project: Any) -> None:
+    project.top["groups"] = GROUPS
+    project.attest_yml("precedence: {owner: [group, annotation]}\nrules: [{path: models/b.*, owner: Data}]")
+    project.node("model.shop.a", {"owner": "X"}, group="fin").node("model.shop.b", {})
+    project.node("model.shop.c", {"owner": "X"}).node("model.shop.d", {}, group="fin")
+    taken = [(one.owners[0].name, one.rules_taken) for one in project.extract().definitions]
+    assert taken == [("fin@x.y", True), ("Data", True), ("X", False), ("fin@x.y", False)]
+
+
+def test_what_is_not_believed_is_checked_all_the_same(project: Any) -> None:
+    project.top["groups"] = GROUPS
+    project.attest_yml("precedence: {owner: [group, annotation]}")
+    project.node("model.shop.a", {"owner": [{"name": "X", "effective_from": "soon"}]}, group="fin")
+    (problem,) = project.problems()
+    assert problem.key == "owner[0].effective_from"
 
 
 def test_alias_forms(project: Any) -> None:

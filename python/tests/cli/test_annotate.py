@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 import yaml
@@ -191,6 +192,15 @@ def test_a_sheet_there_and_back(attest, project):
     assert "metric.shop.visits: passed over" in ran.errors
 
 
+def test_what_dbt_states_is_not_said_twice_of_what_is_only_used(attest, project):
+    folder = estate(project)
+    cells = {"authority": "non_authoritative", "grain": "one row per line"}
+    sheet = sheet_of(attest(folder, "annotate", "model.shop.orders", "--csv").output, orders=cells)
+    (folder / "sheet.csv").write_text(sheet, encoding="utf-8")
+    (said,) = attest(folder, "annotate", "--from-csv", "sheet.csv", "--format", "json").json
+    assert said["annotation"] == cells
+
+
 def test_every_problem_of_a_sheet_is_told_with_its_row(attest, project):
     folder = project()
     sheet = attest(folder, "annotate", "--csv").output
@@ -304,6 +314,92 @@ def _edit(text):
     return file.edited()
 
 
+NAMED = "- name: b\n  config:\n    meta:\n      attest:\n        owner: Ann\n"
+ADDED = {
+    "nothing": ("", f"models:\n{indent(NAMED, '  ')}"),
+    "another section": ("seeds:\n- name: a", f"seeds:\n- name: a\n\nmodels:\n{indent(NAMED, '  ').rstrip()}"),
+    "a list": (
+        "models:\n- name: a\n  columns:\n  - name: id  # key\n  # no more\n\n# what feeds it\nseeds: []\n",
+        f"models:\n- name: a\n  columns:\n  - name: id  # key\n  # no more\n{NAMED}\n# what feeds it\nseeds: []\n",
+    ),
+    "entries apart": (
+        "models:\n    -   name: a\n\n    -   {name: c}\n",
+        "models:\n    -   name: a\n\n    -   {name: c}\n\n    -   name: b\n        config:\n          meta:\n"
+        "            attest:\n              owner: Ann\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), ADDED.values(), ids=ADDED)
+def test_an_entry_is_added_as_the_others_stand(before, after):
+    assert _with_entry(before) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("models: [{name: a}]", "in brackets"),
+        ("models:", "no list"),
+        ("models: [{name: b}]", "by now"),
+        ("{version: 2}", "layout"),
+        ("- name: b", "no mapping"),
+    ],
+)
+def test_an_entry_is_not_added_where_that_is_not_safe(text, why):
+    with pytest.raises(CannotEdit, match=why):
+        _with_entry(text)
+
+
+def _with_entry(text):
+    file = PropertyFile(text.encode())
+    file.add(Node(name="b", resource_type="model"), {"owner": "Ann"})
+    return file.edited().decode()
+
+
+@pytest.mark.parametrize(
+    ("described", "home"),
+    [
+        ({}, "models/new/_new.yml"),
+        ({"models/new/a.sql": "models/new/all.yml"}, "models/new/all.yml"),
+        ({"models/new/a.sql": "models/all.yml", "models/x/b.sql": "models/x/_x.yml"}, "models/all.yml"),
+        ({"models/new/a.sql": "models/new/_a.yml"}, "models/new/_n.yml"),
+        ({"models/x/a.sql": "models/x/_x__models.yaml"}, "models/new/_new.yml"),
+        (
+            {"models/x/a.sql": "models/x/_x__models.yaml", "models/y/b.sql": "models/y/_y__models.yaml"},
+            "models/new/_new__models.yaml",
+        ),
+        (
+            {"models/x/a.sql": "models/x/schema.yml", "models/y/b.sql": "models/y/schema.yml"},
+            "models/new/schema.yml",
+        ),
+        ({"models/x/a.sql": "models/x/a.yml", "models/x/b.sql": "models/x/b.yml"}, "models/new/n.yml"),
+    ],
+)
+def test_a_model_that_no_yaml_describes_goes_where_its_project_puts_such(attest, project, described, home):
+    nodes = {
+        f"model.shop.{Path(sql).stem}": node(Path(sql).stem, "model", sql, patch_path=f"shop://{yml}")
+        for sql, yml in described.items()
+    }
+    folder = project(nodes=nodes | {"model.shop.n": node("n", "model", "models/new/n.sql")})
+    sheet = "node,authority\nmodel.shop.n,non_authoritative\n"
+    (folder / "sheet.csv").write_text(sheet, encoding="utf-8")
+    (folder / "models" / "new").mkdir()
+    ran = attest(folder, "annotate", "--from-csv", "sheet.csv", "--write", "--yes", "--format", "json").json
+    assert [one["file"] for one in ran["files"]] == [home]
+    assert yaml.safe_load((folder / home).read_text(encoding="utf-8"))["models"][0]["name"] == "n"
+
+
+@pytest.mark.parametrize("described", [{}, {"patch_path": "shop://models/models.yml"}])
+def test_an_annotation_in_sql_is_left_there(attest, project, described):
+    said = {"config": {"meta": {"attest": {"owner": "Ann"}}}} | described
+    folder = project(nodes={"model.shop.n": node("n", "model", "models/n.sql", **said)})
+    (folder / "models" / "models.yml").write_text("models: [{name: n}]", encoding="utf-8")
+    (folder / "sheet.csv").write_text("node,authority\nmodel.shop.n,non_authoritative\n", encoding="utf-8")
+    ran = attest(folder, "annotate", "--from-csv", "sheet.csv", "--write", "--yes")
+    assert (ran.code, ran.output) == (1, "Nothing to write.\n")
+    assert "left as it is, since its annotation stands in its SQL or in dbt_project.yml." in ran.sentence
+
+
 def test_a_version_and_a_table_are_found():
     text = b"""sources: [{name: raw, tables: [{name: a}, {name: b}]}]
 models: [{name: m, versions: [{v: 1}, {v: 2.0}]}]"""
@@ -322,6 +418,7 @@ def test_dbt_and_check_accept_what_is_written(attest, tmp_path):
         "attest.yml": "rules: [{path: '**', permissions: [everyone]}]\n",
         "models/a.sql": "select * from {{ source('raw', 'b') }}",
         "models/bare.sql": "select * from {{ ref('a') }}",
+        "seeds/rates.csv": "id,rate\n1,2\n",
         "models/models.yml": "models:\n  # the only one\n  - name: a\n    description: An A.\n"
         "    columns: [{name: id}]\n"
         "sources: [{name: raw, tables: [{name: b}]}]\n",
@@ -331,10 +428,13 @@ def test_dbt_and_check_accept_what_is_written(attest, tmp_path):
     _parse(tmp_path)
     sheet = attest(tmp_path, "annotate", "--csv").output
     cells = FILLED | {"owner": "Ann", "grain": "one row per id", "definition": "What it is: a #1."}
-    (tmp_path / "sheet.csv").write_text(sheet_of(sheet, a=cells, b=cells, bare=cells), encoding="utf-8")
+    (tmp_path / "sheet.csv").write_text(
+        sheet_of(sheet, a=cells, b=cells, bare=cells, rates=cells), encoding="utf-8"
+    )
     ran = attest(tmp_path, "annotate", "--from-csv", "sheet.csv", "--write", "--yes")
     assert ran.code == 0, ran.errors
-    assert (tmp_path / "models" / "bare.yml").exists()
+    assert "  - name: bare\n" in (tmp_path / "models" / "models.yml").read_text(encoding="utf-8")
+    assert (tmp_path / "seeds" / "_seeds.yml").exists()
     _parse(tmp_path)
     assert attest(tmp_path, "check").output.splitlines()[1:] == ["no gap"]
     assert attest(tmp_path, "annotate", "--csv").output.count("\n") == 1

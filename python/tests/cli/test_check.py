@@ -153,12 +153,13 @@ def test_github_annotations_name_the_line_and_obey_nothing(attest, project, monk
     hostile = "B\n::error::x"
     folder = project({"a": GOOD, "b": OTHER | {"evidence_id": hostile}})
     (folder / "models").mkdir()
-    (folder / "models" / "metrics.yml").write_text("metrics:\n  - name: a\n\n  - name: b\n")
+    text = "models:\n  - name: b\nmetrics:\n  - name: a\n\n  - name: b  # no model\n"
+    (folder / "models" / "metrics.yml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(folder.parent))
     ran = attest(folder, "check", "--format", "github")
     (line,) = ran.output.splitlines()
     assert line.startswith(
-        "::error file=shop/models/metrics.yml,line=4,title=attest interval_overlap::B%0A::error"
+        "::error file=shop/models/metrics.yml,line=6,title=attest interval_overlap::B%0A::error"
     )
     assert "also A from 2024-06-01 on" in line
 
@@ -269,6 +270,17 @@ def test_an_entity_that_is_ready(attest, finance):
     assert ran.output.startswith("metric.a (prod): ready; 1 of 1 entities are ready")
     assert "  freshness       not applicable" in ran.output
     assert "unlock" not in ran.output
+
+
+@pytest.mark.parametrize(("rules", "met"), [("", 0), ("rules: [{path: '**', permissions: [a]}]", 1)])
+def test_what_nobody_classified_and_nobody_may_see_is_not_permitted(
+    attest, tmp_path, make_project, make_manifest, rules, met
+):
+    content = make_manifest(FEBRUARY, {"a": {}})
+    content["metrics"]["metric.shop.a"]["config"] = {}
+    folder = make_project(tmp_path / "shop", content, rules)
+    ran = attest(folder, "check", "--ready-for", "a", "--format", "json")
+    assert {one["name"]: one["met"] for one in ran.json["conditions"]}["permission"] == met
 
 
 def test_a_domain_without_anything_in_it(attest, finance):

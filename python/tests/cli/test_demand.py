@@ -129,3 +129,13 @@ def test_a_file_that_is_not_there_is_a_sentence(attest, asked):
     ran = attest(asked, "check", "--demand", "nowhere.jsonl")
     assert ran.code == 2
     assert "nowhere.jsonl: expected questions" in ran.sentence
+
+
+def test_a_dbt_name_is_that_of_what_governs(attest, world):
+    used = {"entity_id": "model.orders", "evidence_id": "M", "authority": "non_authoritative"}
+    governing = GOOD | {"entity_id": "metric.orders", "evidence_id": "O"}
+    world.collect("2025-02-10T09:00:00Z", {"x:orders": governing, "y:orders": used})
+    questions = world.folder / "asked.jsonl"
+    questions.write_text('{"question": {"asked": ["orders"]}, "outcome": "abstain"}\n', encoding="utf-8")
+    ran = attest(world.folder, "check", "--demand", str(questions), "--format", "json")
+    assert unanswered(ran) == [("abstain", "", "metric.orders", "orders", 1)]

@@ -27,7 +27,9 @@ def owned(world, make_manifest, make_project):
     def record(*states, attest_yml=None):
         for at, annotation, meta in states:
             content = make_manifest(at, {"a": A | annotation})
-            content["metrics"]["metric.shop.a"]["config"]["meta"] |= meta
+            metric = content["metrics"]["metric.shop.a"]
+            metric["description"] = meta.pop("description", None)
+            metric["config"]["meta"] |= meta
             make_project(world.folder, content, attest_yml)
             build(world.folder)
         return open(world.warehouse, environment="prod")
@@ -73,11 +75,58 @@ def test_dated_owners_and_the_places_that_disagree(owned):
     assert meta.observed_at.isoformat() == "2025-01-10T09:00:00+00:00"
 
 
-def test_precedence_of_attest_yml_decides_which_is_believed(owned):
-    warehouse = owned(
-        (JANUARY, {"owner": "Sales"}, {"owner": "Ann"}), attest_yml="precedence: {owner: [meta, annotation]}"
+#: For each attribute its key in the annotation, and a place outside it.
+PLACES = [
+    ("owner", "owner", "meta", "owner"),
+    ("grain", "grain", "meta", "grain"),
+    ("description", "definition", "dbt", "description"),
+]
+EACH = pytest.mark.parametrize(("attribute", "key", "other", "place"), PLACES)
+
+
+@EACH
+def test_precedence_of_attest_yml_decides_which_is_believed(owned, attribute, key, other, place):
+    for order, believed in (([other, "annotation"], "Theirs"), (["annotation", other], "Ours")):
+        warehouse = owned(
+            (JANUARY, {key: "Ours"}, {place: "Theirs"}),
+            attest_yml=f"precedence: {{{attribute}: [{', '.join(order)}]}}",
+        )
+        found = ask(warehouse, attribute, on="2025-03-01")
+        assert found.value == believed
+        assert {one: is_believed for one, _, is_believed in claims(found)} == {
+            "annotation": believed == "Ours",
+            other: believed == "Theirs",
+        }
+
+
+@EACH
+def test_precedence_holds_from_the_time_of_attest_yml_on(owned, attribute, key, other, place):
+    for attest_yml in (None, f"precedence: {{{attribute}: [{other}, annotation]}}"):
+        warehouse = owned((JANUARY, {key: "Ours"}, {place: "Theirs"}), attest_yml=attest_yml)
+    assert ask(warehouse, attribute, on="2025-01-20", known_at="2025-01-20").value == "Ours"
+    assert ask(warehouse, attribute, on="2025-01-20").value == "Theirs"
+
+
+@EACH
+def test_a_person_stands_for_what_the_annotation_says_and_for_nothing_else(
+    owned, attribute, key, other, place
+):
+    found = ask(owned((JANUARY, {key: "Ours"}, {place: "Theirs"})), attribute, on="2025-03-01")
+    assert {one.source: one.certified for one in found.claims} == {"annotation": True, other: False}
+    assert {one.observed_at.isoformat() for one in found.claims} == {"2025-01-10T09:00:00+00:00"}
+    found = ask(
+        owned((APRIL, {key: "Ours", "approved_by": None}, {place: "Theirs"})), attribute, on="2025-05-01"
     )
-    assert claims(ask(warehouse, on="2025-03-01")) == [("meta", "Ann", True), ("annotation", "Sales", False)]
+    assert {one.certified for one in found.claims} == {False}
+
+
+@EACH
+def test_what_another_place_said_first_and_then_nobody_is_cleared(owned, attribute, key, other, place):
+    warehouse = owned((JANUARY, {}, {place: "Theirs"}), (APRIL, {key: None}, {}))
+    found = ask(warehouse, attribute, on="2025-05-01")
+    assert (found.outcome, found.reason, found.claims) == ("abstain", "cleared", ())
+    then = ask(warehouse, attribute, on="2025-05-01", known_at="2025-03-01")
+    assert (then.value, claims(then)) == ("Theirs", [(other, "Theirs", True)])
 
 
 def test_who_it_was_as_known_then(owned):
@@ -100,7 +149,7 @@ def test_what_was_cleared_is_told_from_what_was_never_stated(owned):
 def test_a_grain_that_only_people_s_own_meta_states(owned):
     warehouse = owned((JANUARY, {}, {"primary_key": ["day", "shop"]}))
     found = ask(warehouse, "grain", on="2025-03-01")
-    assert (found.value, claims(found)) == ("day, shop", [("meta", "day", True), ("meta", "shop", True)])
+    assert (found.value, claims(found)) == ("day, shop", [("meta", "day, shop", True)])
 
 
 def test_who_may_not_see_the_definition_learns_nothing_of_its_claims(owned):

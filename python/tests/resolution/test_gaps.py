@@ -42,6 +42,23 @@ def all_gaps_after(world):
 
 
 @pytest.fixture
+def gaps_of(world, make_project):
+    """Collects manifests, and gives the gaps there are then."""
+
+    def collect(*manifests):
+        for content in manifests:
+            make_project(world.folder, content, None)
+            build(world.folder)
+        connection = connect(world.warehouse, read_only=True)
+        try:
+            return find_gaps(connection, "attest", "prod")
+        finally:
+            connection.close()
+
+    return collect
+
+
+@pytest.fixture
 def gaps_after(all_gaps_after):
     """The same by kind."""
     return lambda *states, **more: {gap.kind: gap for gap in all_gaps_after(*states, **more)}
@@ -156,6 +173,52 @@ def test_other_logic_behind_the_same_words_is_a_gap_until_somebody_verified_it(
     assert kinds("2025-01-10T09:00:00Z", "visits") == []
     assert kinds("2025-02-10T09:00:00Z", "visitors") == [("logic_changed", "2025-02-10T09:00:00+00:00")]
     assert kinds("2025-03-10T09:00:00Z", "visitors", last_verified="2025-03-01") == []
+
+
+def test_places_disagree_about_what_holds_and_not_about_what_has_ended(gaps_of, make_manifest):
+    versions = [
+        {"version": 1, "effective_from": "2024-01-01", "owner": "Sales", "grain": "day"},
+        {"version": 2, "effective_from": "2025-01-01", "owner": "Finance", "grain": "shop, day"},
+    ]
+
+    def conflicts(**meta):
+        content = make_manifest("2025-02-10T09:00:00Z", {"a": {**GOOD, "versions": versions}})
+        del content["metrics"]["metric.shop.a"]["config"]["meta"]["attest"]["evidence_id"]
+        content["metrics"]["metric.shop.a"]["config"]["meta"] |= meta
+        found = gaps_of(content)
+        return [(one.evidence_id, one.found) for one in found if one.kind == "source_conflict"]
+
+    assert conflicts(team="finance", primary_key=["shop", "day"]) == []
+    assert conflicts(team="Sales", primary_key="day") == [
+        ("metric.a.v2", "shop, day (annotation); day (meta)"),
+        ("metric.a.v2", "Finance (annotation); Sales (meta)"),
+    ]
+
+
+def test_a_semantic_model_is_asked_for_nothing_until_somebody_annotates_it(gaps_of, make_manifest, world):
+    def manifest(month, **meta):
+        content = make_manifest(f"2025-{month:02}-10T09:00:00Z", {"a": GOOD})
+        one = {
+            "name": "orders",
+            "package_name": "shop",
+            "resource_type": "semantic_model",
+            "config": {"meta": meta},
+        }
+        return content | {"semantic_models": {"semantic_model.shop.orders": one}}
+
+    assert gaps_of(manifest(1)) == ()
+    connection = connect(world.warehouse, read_only=True)
+    try:
+        assert connection.execute("select distinct entity from attest.readiness").fetchall() == [
+            ("metric.a",)
+        ]
+    finally:
+        connection.close()
+    (gap,) = gaps_of(manifest(2, attest={"authority": "non_authoritative"}), manifest(3))
+    assert (gap.entity, gap.found.split(",")[0]) == (
+        "semantic_model.shop.orders",
+        "none: lost with the rest of its annotation on 2025-03-10",
+    )
 
 
 def test_an_ignored_kind_is_left_out(gaps_after):

@@ -107,5 +107,7 @@ def test_the_command_says_the_same(reviewed, attest):
         0,
         ["named.v1", "open.v1", "ruled.v1"],
     )
-    assert "through team (attest.yml rule 1), since 2025-03-10" in attest(reviewed.path.parent, *asked).output
+    told = attest(reviewed.path.parent, *asked).output
+    assert "through team (attest.yml rule 1), since 2025-03-10" in told
+    assert [line for line in told.splitlines() if line != line.rstrip()] == []
     assert attest(reviewed.path.parent, "check", "--since", "2025-02-01").code == 2
