@@ -69,11 +69,10 @@ places as (
   where annotated.one.value is not null
     and not exists (from told where told.value = annotated.one.value)
 ),
--- a grain that only people's own meta states is on no definition
 resolved as (
   select
-    case when answer.outcome <> 'answer' then null when attribute = 'owner' then answer.owner when attribute = 'description' then answer.definition
-      when attribute = 'grain' then coalesce(answer.grain, (select string_agg(told.value, ', ' order by told.place) from told)) end as value
+    case when answer.outcome <> 'answer' then null when attribute = 'owner' then answer.owner
+      when attribute = 'grain' then answer.grain when attribute = 'description' then answer.definition end as value
   from answer
 ),
 before as (
@@ -100,8 +99,8 @@ select
   places.effective_to,
   places.certified,
   coalesce(places.effective_from <= answer.on_date, true) and coalesce(places.effective_to >= answer.on_date, true)
-    and case attribute when 'owner' then list_contains(list_transform(present.owners, lambda one: one.name), places.value)
-      when 'grain' then places.value = answer.grain or answer.grain is null else places.value = resolved.value end as believed,
+    and if(attribute = 'owner', list_contains(list_transform(present.owners, lambda one: one.name), places.value),
+      coalesce(places.value = resolved.value, false)) as believed,
   places.collector,
   places.source_version,
   places.observed_at,

@@ -129,6 +129,19 @@ def test_what_another_place_said_first_and_then_nobody_is_cleared(owned, attribu
     assert (then.value, claims(then)) == ("Theirs", [(other, "Theirs", True)])
 
 
+@EACH
+@pytest.mark.parametrize("annotation_alone", [False, True])
+def test_a_place_that_is_not_believed_answers_nothing(owned, attribute, key, other, place, annotation_alone):
+    """Null in the annotation removes the attribute, and a place that `precedence` leaves out is never believed."""
+    warehouse = owned(
+        (JANUARY, {} if annotation_alone else {key: None}, {place: "Theirs"}),
+        attest_yml=f"precedence: {{{attribute}: [annotation]}}" if annotation_alone else None,
+    )
+    found = ask(warehouse, attribute, on="2025-03-01")
+    assert (found.outcome, found.reason, found.value) == ("abstain", "not_stated", None)
+    assert claims(found) == [(other, "Theirs", False)]
+
+
 def test_who_it_was_as_known_then(owned):
     warehouse = owned((JANUARY, {"owner": "Sales"}, {}), (APRIL, {"owner": "Finance"}, {}))
     found = ask(warehouse, on="2025-03-01")
