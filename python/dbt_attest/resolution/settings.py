@@ -14,6 +14,8 @@ from typing import Any
 
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.audit import Audit
+from dbt_attest.resolution.audit_file import AuditFile
+from dbt_attest.resolution.audit_table import AuditTable
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -51,13 +53,19 @@ def read_settings(path: Path) -> Settings:
 
 
 def audit_around(warehouse: Path, project: Path | None = None) -> Audit | None:
-    """The audit of the nearest attest.yml around a warehouse file, else of the one in `project`; raises InputError.
+    """The audit of the nearest attest.yml around a warehouse file, else of the one in `project`.
 
-    It goes with the file, so that asking from another folder leaves nothing out.
+    It goes with the file, so that asking from another folder leaves nothing out. Raises InputError where attest.yml
+    cannot be read, or names the warehouse itself.
     """
     folders = [*warehouse.resolve().parents, *([project] if project else [])]
     near = next((folder for folder in folders if (folder / "attest.yml").is_file()), None)
-    return None if near is None else read_settings(near / "attest.yml").audit
+    audit = None if near is None else read_settings(near / "attest.yml").audit
+    if audit is not None and audit.path.resolve() == warehouse.resolve():
+        raise InputError(
+            f"{near}/attest.yml: `audit`: expected a file of its own, found the warehouse; name another file."
+        )
+    return audit
 
 
 def _values(path: Path) -> Mapping[str, Any]:
@@ -102,16 +110,20 @@ def _audit(path: Path, value: Any) -> Audit | None:
     if value is None or value is False or value == "off":
         return None
     said = {"file": value} if isinstance(value, str) else value
-    if isinstance(said, dict) and not said.keys() - {"file", "max_bytes", "keep"}:
-        file, max_bytes, keep = said.get("file"), said.get("max_bytes", 10_000_000), said.get("keep", 9)
-        if (
-            isinstance(file, str)
-            and file
-            and type(max_bytes) is type(keep) is int
-            and min(max_bytes, keep) > 0
-        ):
-            return Audit(path.parent / file, max_bytes, keep)
+    if isinstance(said, dict):
+        numbers: dict[str, Any] = {
+            key: number for key, number in said.items() if key not in ("file", "table")
+        }
+        if all(type(number) is int and number > 0 for number in numbers.values()):
+            if said.keys() <= {"file", "max_bytes", "keep"} and _is_path(said.get("file")):
+                return AuditFile(path.parent / said["file"], **numbers)
+            if said.keys() <= {"table", "max_bytes"} and _is_path(said.get("table")):
+                return AuditTable(path.parent / said["table"], **numbers)
     raise InputError(
-        f"{path}: `audit`: expected off, a file, or {{file: audit.jsonl, max_bytes: 10000000, keep: 9}}, "
-        f"found {value!r}; repair it."
+        f"{path}: `audit`: expected off, a file, {{file: audit.jsonl, max_bytes: 10000000, keep: 9}} or "
+        f"{{table: audit.duckdb, max_bytes: 100000000}}, found {value!r}; repair it."
     )
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
