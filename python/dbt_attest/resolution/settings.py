@@ -17,6 +17,9 @@ from dbt_attest.resolution.audit import Audit
 from dbt_attest.resolution.audit_file import AuditFile
 from dbt_attest.resolution.audit_table import AuditTable
 
+#: Where the audit is that attest.yml does not name, beside it.
+DEFAULT_AUDIT = ".attest/audit.jsonl"
+_DEFAULT_WAREHOUSE = "evidence.duckdb"
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
@@ -27,14 +30,31 @@ class MembershipFile:
     path: Path
     max_age: timedelta
 
+    @property
+    def name(self) -> str:
+        """The name of the file without its folder."""
+        return self.path.name
+
+
+@dataclass(frozen=True)
+class MembershipTable:
+    """The same in a table or view of the project's own DuckDB file `warehouse`; `name` is `schema.name`."""
+
+    warehouse: Path
+    name: str
+    max_age: timedelta
+
 
 @dataclass(frozen=True)
 class Settings:
-    """The keys of one attest.yml; None is what it does not say. Paths are as they can be opened."""
+    """The keys of one attest.yml; None is what it does not say. Paths are as they can be opened.
+
+    Where `membership` says that others ask, `audit` is on unless attest.yml says that it is off.
+    """
 
     warehouse: Path | None = None
     environment: str | None = None
-    membership: MembershipFile | None = None
+    membership: MembershipFile | MembershipTable | None = None
     audit: Audit | None = None
 
 
@@ -44,11 +64,15 @@ def read_settings(path: Path) -> Settings:
         return Settings()
     values = _values(path)
     warehouse, environment = (_text(path, values, key) for key in ("warehouse", "environment"))
+    membership = _membership(path, values.get("membership"), path.parent / (warehouse or _DEFAULT_WAREHOUSE))
+    audit = values.get("audit")
+    if audit is None and membership is not None:
+        audit = DEFAULT_AUDIT
     return Settings(
         warehouse=None if not warehouse else path.parent / warehouse,
         environment=(environment or "").strip() or None,
-        membership=_membership(path, values.get("membership")),
-        audit=_audit(path, values.get("audit")),
+        membership=membership,
+        audit=_audit(path, audit),
     )
 
 
@@ -93,17 +117,23 @@ def _text(path: Path, values: Mapping[str, Any], key: str) -> str | None:
     return value
 
 
-def _membership(path: Path, value: Any) -> MembershipFile | None:
+def _membership(path: Path, value: Any, warehouse: Path) -> MembershipFile | MembershipTable | None:
     if value is None:
         return None
-    file, max_age = (value.get("file"), value.get("max_age")) if isinstance(value, dict) else (None, None)
-    duration = re.fullmatch(r"([0-9]+) ?([hdw])", max_age) if isinstance(max_age, str) else None
-    if not isinstance(file, str) or not file or duration is None:
-        raise InputError(
-            f"{path}: `membership`: expected a file and its age limit like {{file: groups.csv, max_age: 1d}}, "
-            f"found {value!r}; repair it."
-        )
-    return MembershipFile(path.parent / file, timedelta(hours=int(duration[1]) * _HOURS[duration[2]]))
+    if isinstance(value, dict) and value.keys() in ({"file", "max_age"}, {"table", "max_age"}):
+        max_age = value["max_age"]
+        duration = re.fullmatch(r"([0-9]{1,6}) ?([hdw])", max_age) if isinstance(max_age, str) else None
+        place = value.get("file", value.get("table"))
+        if duration is not None and isinstance(place, str) and place:
+            limit = timedelta(hours=int(duration[1]) * _HOURS[duration[2]])
+            if "file" in value:
+                return MembershipFile(path.parent / place, limit)
+            if re.fullmatch(r"[^.]+[.][^.]+", place):
+                return MembershipTable(warehouse, place, limit)
+    raise InputError(
+        f"{path}: `membership`: expected a file or a table and its age limit like {{file: groups.csv, max_age: 1d}} or "
+        f"{{table: people.memberships, max_age: 1d}}, found {value!r}; repair it."
+    )
 
 
 def _audit(path: Path, value: Any) -> Audit | None:

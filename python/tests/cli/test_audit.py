@@ -13,7 +13,7 @@ from dbt_attest.resolution import lineage
 from dbt_attest.resolution.audit import FOR_GROUPS, MOST_IDS, entry
 from dbt_attest.resolution.audit_check import check_audit
 from dbt_attest.resolution.audit_file import AuditFile
-from dbt_attest.resolution.settings import read_settings
+from dbt_attest.resolution.settings import DEFAULT_AUDIT, read_settings
 from dbt_attest.warehouse.exporting import Exported
 
 JANUARY, FEBRUARY, MARCH = (f"2025-0{month}-10T09:00:00Z" for month in (1, 2, 3))
@@ -229,10 +229,40 @@ def test_a_setting_that_is_none(tmp_path, attest, value):
     assert "`audit`: expected off, a file" in ran.sentence
 
 
-@pytest.mark.parametrize("value", ["off", "false", "'off'"])
-def test_off_is_off(tmp_path, value):
-    (tmp_path / "attest.yml").write_text(f"audit: {value}\n")
-    assert read_settings(tmp_path / "attest.yml").audit is None
+MEMBERSHIP = "membership: {file: groups.csv, max_age: 1d}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("", None),
+        ("audit: off\n", None),
+        (MEMBERSHIP, DEFAULT_AUDIT),
+        (MEMBERSHIP + "audit:\n", DEFAULT_AUDIT),
+        (MEMBERSHIP + "audit: off\n", None),
+        (MEMBERSHIP + "audit: false\n", None),
+        (MEMBERSHIP + "audit: 'off'\n", None),
+        (MEMBERSHIP + "audit: other.jsonl\n", "other.jsonl"),
+    ],
+)
+def test_it_is_on_by_default_where_others_ask(tmp_path, said, expected):
+    (tmp_path / "attest.yml").write_text(said)
+    audit = read_settings(tmp_path / "attest.yml").audit
+    assert audit == (None if expected is None else AuditFile(tmp_path / expected))
+
+
+def test_the_default_is_written_and_checked(world, attest):
+    world.collect(JANUARY, {"b1": V1}, attest_yml=MEMBERSHIP)
+    attest(world.folder, "resolve", "metric.b", "--groups", "readers")
+    open(world.warehouse).resolve("metric.b", requester=Requester(["readers"], "bob"))
+    path = world.folder / DEFAULT_AUDIT
+    assert [json.loads(line)["requester"]["subject"] for line in path.read_bytes().splitlines()] == [
+        None,
+        "bob",
+    ]
+    assert attest(world.folder, "verify", str(path)).output.endswith(
+        "2 of 2 lines decided again, 0 differences.\n"
+    )
 
 
 @pytest.mark.parametrize("value", ["evidence.duckdb", "{table: evidence.duckdb}"])
