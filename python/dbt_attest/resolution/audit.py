@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timezone
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
 
@@ -70,13 +71,16 @@ def audited(verb: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
 
     def wrap(ask: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(ask)
-        def asked(*names: _P.args, **arguments: _P.kwargs) -> _R:
-            warehouse = cast("Warehouse", names[0])
+        def asked(*given: _P.args, **named: _P.kwargs) -> _R:
+            warehouse = cast("Warehouse", given[0])
             if warehouse.audit is None:
-                return ask(*names, **arguments)
+                return ask(*given, **named)
+            # a name is one wherever it was given
+            question = signature(ask).bind(*given, **named)
+            names, arguments = question.args[1:], question.kwargs
             with warehouse.held() as held:
-                found = cast("Callable[..., _R]", ask)(held, *names[1:], **arguments)
-                line = entry(held, verb, names[1:], arguments, found)
+                found = cast("Callable[..., _R]", ask)(held, *names, **arguments)
+                line = entry(held, verb, names, arguments, found)
             # an audit may have to wait, and no build is to wait for it
             warehouse.audit.write(line)
             return found
@@ -95,7 +99,7 @@ def entry(
         key: value for key, value in arguments.items() if key not in ("requester", "environment") and value
     }
     told = found if isinstance(found, (Resolution, dict)) else getattr(found, "resolution", found)
-    if isinstance(told, Resolution) and verb == "resolve":
+    if isinstance(told, Resolution) and verb in ("resolve", "attribute"):
         kept |= _days(told.on, (told.from_date, told.to_date))
     elif verb == "bundle":
         said = cast("dict[str, Any]", told)["resolution"]
@@ -103,7 +107,7 @@ def entry(
     kept.pop("during", None)
     environment = arguments.get("environment") or warehouse.environment or warehouse.asked_place()[1]
     ingested_at, policy_version = _state(warehouse, environment)
-    outcome, reason = _decision(verb, told)
+    outcome, reason = _decision(verb, found if verb == "attribute" else told)
     # where an export was written to is no question
     asked = [] if verb == "export" else [str(name) for name in names]
     return {

@@ -12,6 +12,7 @@ from typing import Any
 
 from dbt_attest.errors import InputError
 from dbt_attest.resolution import lineage
+from dbt_attest.resolution.attributes import resolve_attribute
 from dbt_attest.resolution.audit import AUDIT_VERSION, FOR_GROUPS, entry, read_audit
 from dbt_attest.resolution.audit_table import is_duckdb
 from dbt_attest.resolution.bundle import bundle
@@ -176,6 +177,7 @@ def _export(held: Warehouse, **arguments: Any) -> Any:
 
 _ASK: dict[str, Callable[..., Any]] = {
     "resolve": Warehouse.resolve,
+    "attribute": resolve_attribute,
     "timeline": Warehouse.timeline,
     "history": Warehouse.history,
     "changes": Warehouse.changes,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: The outcomes that are no answer.
 NO_ANSWER = ("deny", "abstain", "clarify", "review")
 # What lineage is asked of are nodes.
-_VERBS = ("resolve", "bundle", "timeline", "history", "changes", "differences")
+_VERBS = ("resolve", "attribute", "bundle", "timeline", "history", "changes", "differences")
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,9 @@ ASKED = {
     ("resolve", "metric.denied"): ("resolve", "deny", "not_permitted", "permission"),
     ("resolve", "metric.hidden"): ("resolve", "abstain", "unknown_entity", "entity"),
     ("resolve", "metric.b", "--bundle"): ("bundle", "answer", "in_force", "in_force"),
+    ("resolve", "metric.b", "--attribute", "owner"): ("attribute", "answer", "recorded", None),
+    ("resolve", "metric.b", "--attribute", "grain", "--on", "2024-03-01"): ("attribute", "abstain", "not_stated", None),
+    ("resolve", "metric.denied", "--attribute", "owner"): ("attribute", "deny", "not_permitted", "permission"),
     ("timeline", "metric.b"): ("timeline", "split", "changes_within_period", "in_force"),
     ("timeline", "metric.b", "--history"): ("history", "answer", "recorded", None),
     ("timeline", "metric.b", "--changes"): ("changes", "answer", "recorded", None),
@@ -81,7 +84,7 @@ def test_every_question_is_a_line_and_is_decided_again(shared, attest):
     assert lines[2]["evidence_ids"] == ["v1", "v2"]
     assert lines[3]["evidence_ids"] == lines[4]["evidence_ids"] == []
     assert attest(shared.folder, "verify", str(path)).output.endswith(
-        "14 of 14 lines decided again, 0 differences.\n"
+        "17 of 17 lines decided again, 0 differences.\n"
     )
 
 
@@ -127,7 +130,8 @@ def test_a_question_that_cannot_be_audited_is_not_answered(shared, attest):
 def test_asked_from_another_folder_and_in_python(shared, attest, tmp_path):
     before = len(_lines(shared))
     attest(tmp_path, "resolve", "metric.b", "--warehouse", str(shared.warehouse), *WHO)
-    open(shared.warehouse).history("metric.b", requester=Requester(["readers"], "bob", tenant="eu"))
+    open(shared.warehouse).history(entity="metric.b", requester=Requester(["readers"], "bob", tenant="eu"))
+    assert {tuple(one["question"]["asked"]) for one in _lines(shared)[before:]} == {("metric.b",)}
     assert [(one["question"]["verb"], one["requester"]["subject"], one["requester"]["tenant"])
             for one in _lines(shared)[before:]] == [("resolve", "ann", None), ("history", "bob", "eu")]  # fmt: skip
 
