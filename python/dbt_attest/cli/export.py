@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
 import click
 
 from dbt_attest.cli.options import asked_warehouse, groups_of, place, request_options, requester_of, scope_of
-from dbt_attest.cli.terminal import as_json
+from dbt_attest.cli.terminal import as_json, safe
 from dbt_attest.errors import InputError
 
 _FORMATS = ("csv", "parquet", "json")
@@ -95,7 +96,9 @@ def command(
         with tempfile.TemporaryDirectory(prefix="attest-") as folder:
             file = Path(folder) / "timeline"
             write(file)
-            click.echo(file.read_text(encoding="utf-8"), nl=False)
+            text = file.read_text(encoding="utf-8")
+            # in a pipe it is data, on a terminal somebody looks at it
+            click.echo(safe(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
         return 0
     if out.suffix[1:] != file_format or file_format not in _FORMATS:
         endings = f".{output}" if output else ", ".join(f".{one}" for one in _FORMATS)

@@ -93,7 +93,7 @@ _subject_option = click.option(
     "--subject",
     envvar="ATTEST_SUBJECT",
     default="",
-    help="Who the requester is; the groups are those of the membership file, where attest.yml names one.  "
+    help="Who the requester is; the groups are those of the membership, where attest.yml names one.  "
     "[env: ATTEST_SUBJECT]",
 )
 format_option = click.option(
@@ -133,31 +133,31 @@ def request_options(command: _Command) -> _Command:
 
 
 def requester_options(command: _Command) -> _Command:
-    """Who asks: groups, or a subject whose groups the membership file knows."""
+    """Who asks: groups, or a subject whose groups the membership knows."""
     return _groups_option(_subject_option(command))
 
 
 def requester_of(groups: str, subject: str) -> Requester:
     """Who asks, as the options say; a membership that counts as absent is told on standard error.
 
-    Raises InputError where groups and a membership file would both say in which groups the subject is, and
-    where that file or attest.yml cannot be read.
+    Raises InputError where groups and a membership would both say in which groups the subject is, and
+    where that or attest.yml cannot be read.
     """
     from dbt_attest.resolution import Requester
 
     named, subject = groups_of(groups), subject.strip()
     project = project_dir()
-    file = read_settings(project / "attest.yml").membership if project and subject else None
-    if file is None:
+    source = read_settings(project / "attest.yml").membership if project and subject else None
+    if source is None:
         return Requester(groups=named, subject=subject or None)
     if named:
         raise InputError(
-            f"--groups: expected none beside --subject {subject}, whose groups are in {file.path}, found "
+            f"--groups: expected none beside --subject {subject}, whose groups are in {source.name}, found "
             f"{', '.join(named)}; leave one of the two out (ATTEST_GROUPS and ATTEST_SUBJECT count, too)."
         )
     from dbt_attest.resolution.membership import read_membership
 
-    membership = read_membership(file)
+    membership = read_membership(source)
     if membership.warning:
         click.echo(f"attest: warning: {safe(membership.warning)}", err=True)
     return membership.requester(subject)

@@ -37,10 +37,11 @@ rules:
 # policies:
 #   board: {{groups: [finance_confidential], existence: hidden}}
 
-# The groups of the subjects that ask with --subject: CSV with the columns subject and group, and how old it may be.
+# The groups of the subjects that ask with --subject: CSV with the columns subject and group, and how old it may be;
+# or `table`, a table of the project's own DuckDB file that has observed_at, too.
 # membership: {{file: groups.csv, max_age: 1d}}
 
-# Every question as a JSON line: who asked what, and what was decided.
+# Every question as a JSON line: who asked what, and what was decided. Where membership is said, this is the default.
 # audit: .attest/audit.jsonl
 
 # Older evidence than this makes answers warn and `attest status` fail.

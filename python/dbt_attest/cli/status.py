@@ -42,7 +42,7 @@ def command(environment: str | None, warehouse: Path | None, schema: str | None,
     """What the warehouse holds, and whether something needs a person.
 
     Only counts, by project and environment. Exit code 1 where evidence is older than attest.yml allows,
-    nothing was collected, removals are held, the resolvers are missing, or the membership file that attest.yml
+    nothing was collected, removals are held, the resolvers are missing, or the membership that attest.yml
     names is older than it allows.
     """
     from dbt_attest.resolution import Warehouse
@@ -68,12 +68,12 @@ def command(environment: str | None, warehouse: Path | None, schema: str | None,
 
 
 def _membership() -> Membership | None:
-    """The membership file of the project around the present folder, None where its attest.yml names none."""
+    """The membership of the project around the present folder, None where its attest.yml names none."""
     from dbt_attest.resolution.membership import read_membership
 
     project = project_dir()
-    file = read_settings(project / "attest.yml").membership if project else None
-    return None if file is None else read_membership(file)
+    source = read_settings(project / "attest.yml").membership if project else None
+    return None if source is None else read_membership(source)
 
 
 def _print(path: Path, found: State, membership: Membership | None) -> None:
@@ -89,8 +89,8 @@ def _print(path: Path, found: State, membership: Membership | None) -> None:
         click.echo()
     if membership is not None and membership.age is not None:
         click.echo(
-            f"Membership: {len(membership.groups_of)} subjects in {safe(membership.path.name)}, "
-            f"{_duration(membership.age)} old, at most {_duration(membership.max_age)}.\n"
+            f"Membership: {len(membership.groups_of)} subjects in {safe(membership.source.name)}, "
+            f"{_duration(membership.age)} old, at most {_duration(membership.source.max_age)}.\n"
         )
     for sentence in _advice(found, membership):
         click.echo(safe(sentence))

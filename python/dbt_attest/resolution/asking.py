@@ -36,6 +36,8 @@ def trouble_told() -> Iterator[None]:
             f"({str(error).splitlines()[0]})."
         ) from error
     except duckdb.InvalidInputException as error:
+        if "cannot encode str as UTF-8" in str(error):
+            raise not_utf_8() from None
         _, _, sentence = str(error).partition("attest: ")
         if not sentence:
             raise
@@ -45,3 +47,8 @@ def trouble_told() -> Iterator[None]:
             f"Expected a warehouse that can be read, found it damaged ({str(error).splitlines()[0]}); "
             "restore it, or build it again from the artifacts."
         ) from error
+
+
+def not_utf_8() -> InputError:
+    """The error of a question with bytes in it that are no text, as the arguments of a command may have them."""
+    return InputError("Expected who asks and what to be text in UTF-8, found other bytes; write it in UTF-8.")

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.audit import audited
 from dbt_attest.resolution.result import Resolution, plain
 from dbt_attest.warehouse.contract import unquoted
 from dbt_attest.warehouse.rendering import renderer
@@ -79,6 +80,7 @@ class Attribute:
         return asked | found
 
 
+@audited("attribute")
 def resolve_attribute(
     warehouse: Warehouse,
     entity: str,

@@ -1,4 +1,4 @@
-"""The audit: one JSON line for each question, written before its answer is given.
+"""The audit: one JSON line for each question, written before its answer is given, to a file or a table.
 
 A line holds what the requester was shown of the decision, by ids, and never a text: who reads the audit learns
 of definitions no more than their ids. Its keys are those of `entry`; `audit_check` decides each line again.
@@ -7,24 +7,25 @@ of definitions no more than their ids. Its keys are those of `entry`; `audit_che
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from dbt_attest import __version__
 from dbt_attest.errors import InputError
+from dbt_attest.resolution.audit_file import AuditFile, lines_of_file, put_aside
+from dbt_attest.resolution.audit_table import AuditTable, is_duckdb, lines_of_table
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.resolution.result import Resolution, plain
 
 if TYPE_CHECKING:
     from dbt_attest.resolution.warehouse import Warehouse
 
+#: Where lines are kept.
+Audit: TypeAlias = AuditFile | AuditTable
 #: Version of the form of a line; another one where a reader of the present one would misread it.
 AUDIT_VERSION = 1
 #: The verb of a warehouse that was written for groups.
@@ -50,61 +51,19 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-@dataclass(frozen=True)
-class Audit:
-    """The file that lines are appended to. At `max_bytes` it becomes `….1`, that `….2`, up to `keep` of them."""
-
-    path: Path
-    max_bytes: int = 10_000_000
-    keep: int = 9
-
-    def write(self, line: dict[str, Any]) -> None:
-        """Append a line, in one write; raises InputError where it cannot be kept."""
-        content = json.dumps(line, ensure_ascii=False).encode() + b"\n"
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self._is_full(len(content)):
-                with self._alone():
-                    # another process may have made room meanwhile
-                    if self._is_full(len(content)):
-                        self._rotate()
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                written = os.write(handle, content)
-            finally:
-                os.close(handle)
-            if written != len(content):
-                raise OSError(28, "No space left on device")
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: expected an audit that can be written, found that it cannot be ({error.strerror}); "
-                "without it no question is answered: repair it, or name another `audit` in attest.yml."
-            ) from None
-
-    def _is_full(self, more: int) -> bool:
-        try:
-            size = self.path.stat().st_size
-        except FileNotFoundError:
-            return False
-        return size > 0 and size + more > self.max_bytes
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        import fcntl
-
-        handle = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
-
-    def _rotate(self) -> None:
-        older = [self.path, *(self.path.with_name(f"{self.path.name}.{n}") for n in range(1, self.keep + 1))]
-        older[-1].unlink(missing_ok=True)
-        for number in reversed(range(len(older) - 1)):
-            if older[number].exists():
-                older[number].replace(older[number + 1])
+def read_audit(path: Path, *, with_put_aside: bool = False) -> Iterator[bytes]:
+    """The lines of an audit, a file or a table, as they were written; raises InputError and WarehouseError."""
+    try:
+        if is_duckdb(path):
+            yield from lines_of_table(path)
+            return
+        for one in [*(put_aside(path) if with_put_aside else []), path]:
+            yield from lines_of_file(one)
+    except OSError as error:
+        raise InputError(
+            f"{path}: expected questions, one JSON line each as the audit has them, found a file that cannot "
+            f"be read ({error.strerror})."
+        ) from None
 
 
 def audited(verb: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
@@ -112,13 +71,18 @@ def audited(verb: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
 
     def wrap(ask: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(ask)
-        def asked(*names: _P.args, **arguments: _P.kwargs) -> _R:
-            warehouse = cast("Warehouse", names[0])
+        def asked(*given: _P.args, **named: _P.kwargs) -> _R:
+            warehouse = cast("Warehouse", given[0])
             if warehouse.audit is None:
-                return ask(*names, **arguments)
+                return ask(*given, **named)
+            # a name is one wherever it was given
+            question = signature(ask).bind(*given, **named)
+            names, arguments = question.args[1:], question.kwargs
             with warehouse.held() as held:
-                found = cast("Callable[..., _R]", ask)(held, *names[1:], **arguments)
-                warehouse.audit.write(entry(held, verb, names[1:], arguments, found))
+                found = cast("Callable[..., _R]", ask)(held, *names, **arguments)
+                line = entry(held, verb, names, arguments, found)
+            # an audit may have to wait, and no build is to wait for it
+            warehouse.audit.write(line)
             return found
 
         return asked
@@ -135,7 +99,7 @@ def entry(
         key: value for key, value in arguments.items() if key not in ("requester", "environment") and value
     }
     told = found if isinstance(found, (Resolution, dict)) else getattr(found, "resolution", found)
-    if isinstance(told, Resolution) and verb == "resolve":
+    if isinstance(told, Resolution) and verb in ("resolve", "attribute"):
         kept |= _days(told.on, (told.from_date, told.to_date))
     elif verb == "bundle":
         said = cast("dict[str, Any]", told)["resolution"]
@@ -143,7 +107,7 @@ def entry(
     kept.pop("during", None)
     environment = arguments.get("environment") or warehouse.environment or warehouse.asked_place()[1]
     ingested_at, policy_version = _state(warehouse, environment)
-    outcome, reason = _decision(verb, told)
+    outcome, reason = _decision(verb, found if verb == "attribute" else told)
     # where an export was written to is no question
     asked = [] if verb == "export" else [str(name) for name in names]
     return {

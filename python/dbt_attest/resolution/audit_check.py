@@ -12,7 +12,9 @@ from typing import Any
 
 from dbt_attest.errors import InputError
 from dbt_attest.resolution import lineage
-from dbt_attest.resolution.audit import AUDIT_VERSION, FOR_GROUPS, entry
+from dbt_attest.resolution.attributes import resolve_attribute
+from dbt_attest.resolution.audit import AUDIT_VERSION, FOR_GROUPS, entry, read_audit
+from dbt_attest.resolution.audit_table import is_duckdb
 from dbt_attest.resolution.bundle import bundle
 from dbt_attest.resolution.differences import differences
 from dbt_attest.resolution.held import Held
@@ -65,8 +67,10 @@ class AuditCheck:
 
 
 def is_audit(path: Path) -> bool:
-    """Whether the first line of a file is one of an audit."""
+    """Whether a file is a DuckDB file, as only audits in tables are, or its first line one of an audit."""
     try:
+        if is_duckdb(path):
+            return True
         with path.open(encoding="utf-8") as lines:
             first = json.loads(lines.readline(1_000_000))
     except (OSError, ValueError, RecursionError):
@@ -79,11 +83,7 @@ def check_audit(warehouse: Warehouse, path: Path, requester: Requester) -> Audit
 
     Raises InputError where the file cannot be read, WarehouseError where the warehouse cannot be asked.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected an audit, found a file that cannot be read ({error}).") from None
-    read = {number: _read(line) for number, line in enumerate(lines, start=1)}
+    read = {number: _read(line) for number, line in enumerate(read_audit(path), start=1)}
     said = {number: one for number, one in read.items() if isinstance(one, dict)}
     found = {
         number: [AuditDifference(number, "", one, "no question")]
@@ -113,10 +113,10 @@ def check_audit(warehouse: Warehouse, path: Path, requester: Requester) -> Audit
             theirs = set(line["requester"]["groups"]) <= {*requester.groups, "everyone"}
             found[number] = list(_departures(number, line, again[key], shown=theirs))
     undecided = sum(one["question"]["verb"] == FOR_GROUPS for one in said.values())
-    return AuditCheck(len(lines), undecided, tuple(one for number in sorted(found) for one in found[number]))
+    return AuditCheck(len(read), undecided, tuple(one for number in sorted(found) for one in found[number]))
 
 
-def _read(line: str) -> dict[str, Any] | str:
+def _read(line: bytes) -> dict[str, Any] | str:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -177,6 +177,7 @@ def _export(held: Warehouse, **arguments: Any) -> Any:
 
 _ASK: dict[str, Callable[..., Any]] = {
     "resolve": Warehouse.resolve,
+    "attribute": resolve_attribute,
     "timeline": Warehouse.timeline,
     "history": Warehouse.history,
     "changes": Warehouse.changes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import msgspec
 
 from dbt_attest.errors import InputError
 from dbt_attest.resolution.asking import rows_of
+from dbt_attest.resolution.audit import read_audit
 from dbt_attest.resolution.requester import Requester
 from dbt_attest.warehouse.rendering import macro_sql, renderer
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 #: The outcomes that are no answer.
 NO_ANSWER = ("deny", "abstain", "clarify", "review")
 # What lineage is asked of are nodes.
-_VERBS = ("resolve", "bundle", "timeline", "history", "changes", "differences")
+_VERBS = ("resolve", "attribute", "bundle", "timeline", "history", "changes", "differences")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Unanswered:
 
 @dataclass(frozen=True)
 class Demand:
-    """What was asked in an environment and not answered, most first, by the lines of `file` and its rotated ones.
+    """What was asked in an environment and not answered, most first, by the audit in `file`.
 
     `passed_over` counts lines that are no questions. Of no file there is none.
     """
@@ -128,7 +129,9 @@ def find_demand(
     asked: dict[tuple[str, str, str], _Count] = {}
     passed_over = 0
     decide = _deciding(asking, environment)
-    for line in _lines(file):
+    for line in read_audit(file, with_put_aside=True):
+        if not line.strip():
+            continue
         try:
             said = _decoder.decode(line)
             if said.environment not in (None, environment) or said.question.verb not in _VERBS:
@@ -182,25 +185,6 @@ def _deciding(asking: Warehouse | None, environment: str) -> Callable[[_Line], t
         return decided(line.question.asked[0], line.question.on, tuple(line.requester.groups))
 
     return decide
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    """The lines of the file and of those that it was rotated to."""
-    numbered = (file.with_name(f"{file.name}.{number}") for number in range(1, 10_000))
-    older: list[Path] = []
-    for one in numbered:
-        if not one.exists():
-            break
-        older.append(one)
-    for path in [*reversed(older), file]:
-        try:
-            with path.open("rb") as opened:
-                yield from (line for line in opened if line.strip())
-        except OSError as error:
-            raise InputError(
-                f"{path}: expected questions, one JSON line each as the audit has them, found a file that cannot "
-                f"be read ({error.strerror})."
-            ) from None
 
 
 def _entities(

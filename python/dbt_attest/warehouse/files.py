@@ -39,7 +39,7 @@ def connect(path: Path, *, read_only: bool, patience: float = PATIENCE) -> duckd
             if not _is_locked(error):
                 raise WarehouseError(
                     f"{path}: expected a DuckDB file, found one that cannot be opened "
-                    f"({str(error).splitlines()[0]}); restore it or name another warehouse."
+                    f"({str(error).splitlines()[0]}); restore it or name another file."
                 ) from error
             if time.monotonic() >= give_up:
                 raise WarehouseError(

@@ -10,8 +10,10 @@ import pytest
 
 from dbt_attest import InputError, Requester, open
 from dbt_attest.resolution import lineage
-from dbt_attest.resolution.audit import FOR_GROUPS, MOST_IDS, Audit, entry
+from dbt_attest.resolution.audit import FOR_GROUPS, MOST_IDS, entry
 from dbt_attest.resolution.audit_check import check_audit
+from dbt_attest.resolution.audit_file import AuditFile
+from dbt_attest.resolution.settings import DEFAULT_AUDIT, read_settings
 from dbt_attest.warehouse.exporting import Exported
 
 JANUARY, FEBRUARY, MARCH = (f"2025-0{month}-10T09:00:00Z" for month in (1, 2, 3))
@@ -37,6 +39,9 @@ ASKED = {
     ("resolve", "metric.denied"): ("resolve", "deny", "not_permitted", "permission"),
     ("resolve", "metric.hidden"): ("resolve", "abstain", "unknown_entity", "entity"),
     ("resolve", "metric.b", "--bundle"): ("bundle", "answer", "in_force", "in_force"),
+    ("resolve", "metric.b", "--attribute", "owner"): ("attribute", "answer", "recorded", None),
+    ("resolve", "metric.b", "--attribute", "grain", "--on", "2024-03-01"): ("attribute", "abstain", "not_stated", None),
+    ("resolve", "metric.denied", "--attribute", "owner"): ("attribute", "deny", "not_permitted", "permission"),
     ("timeline", "metric.b"): ("timeline", "split", "changes_within_period", "in_force"),
     ("timeline", "metric.b", "--history"): ("history", "answer", "recorded", None),
     ("timeline", "metric.b", "--changes"): ("changes", "answer", "recorded", None),
@@ -79,7 +84,7 @@ def test_every_question_is_a_line_and_is_decided_again(shared, attest):
     assert lines[2]["evidence_ids"] == ["v1", "v2"]
     assert lines[3]["evidence_ids"] == lines[4]["evidence_ids"] == []
     assert attest(shared.folder, "verify", str(path)).output.endswith(
-        "14 of 14 lines decided again, 0 differences.\n"
+        "17 of 17 lines decided again, 0 differences.\n"
     )
 
 
@@ -125,13 +130,14 @@ def test_a_question_that_cannot_be_audited_is_not_answered(shared, attest):
 def test_asked_from_another_folder_and_in_python(shared, attest, tmp_path):
     before = len(_lines(shared))
     attest(tmp_path, "resolve", "metric.b", "--warehouse", str(shared.warehouse), *WHO)
-    open(shared.warehouse).history("metric.b", requester=Requester(["readers"], "bob", tenant="eu"))
+    open(shared.warehouse).history(entity="metric.b", requester=Requester(["readers"], "bob", tenant="eu"))
+    assert {tuple(one["question"]["asked"]) for one in _lines(shared)[before:]} == {("metric.b",)}
     assert [(one["question"]["verb"], one["requester"]["subject"], one["requester"]["tenant"])
             for one in _lines(shared)[before:]] == [("resolve", "ann", None), ("history", "bob", "eu")]  # fmt: skip
 
 
 def test_it_is_bounded(tmp_path):
-    audit = Audit(tmp_path / "audit.jsonl", max_bytes=100, keep=2)
+    audit = AuditFile(tmp_path / "audit.jsonl", max_bytes=100, keep=2)
     for number in range(20):
         audit.write({"line": number, "padding": "x" * 20})
     files = {path.name: path.read_text().splitlines() for path in tmp_path.glob("audit*")}
@@ -140,6 +146,35 @@ def test_it_is_bounded(tmp_path):
     assert kept == list(range(20 - len(kept), 20))
     assert all(sum(len(line) + 1 for line in lines) <= 100 for lines in files.values())
     assert oct((tmp_path / "audit.jsonl").stat().st_mode)[-3:] == "600"
+
+
+def test_one_that_is_there_is_for_whom_it_was_made_for(tmp_path):
+    audit = AuditFile(tmp_path / "audit.jsonl", max_bytes=100)
+    audit.path.touch()
+    audit.path.chmod(0o660)
+    for _ in range(5):
+        audit.write({"padding": "x" * 60})
+    assert {oct(one.stat().st_mode)[-3:] for one in tmp_path.iterdir()} == {"660"}
+
+
+@pytest.mark.parametrize("name", ["line\u2028here", "a\rb", "\x1b[31m", "\u202e", '"}\n{"', "größe"])
+def test_a_name_of_any_characters_is_one_line(shared, attest, name):
+    path = shared.folder / "logs" / "audit.jsonl"
+    path.unlink(missing_ok=True)
+    attest(shared.folder, "resolve", name, *WHO)
+    (line,) = path.read_bytes().rstrip(b"\n").split(b"\n")
+    assert json.loads(line)["question"]["asked"] == [name]
+    assert attest(shared.folder, "verify", str(path)).code == 0
+
+
+def test_what_is_no_text_is_told(shared, attest):
+    for words in (
+        ("resolve", "a\udcff"),
+        ("resolve", "metric.b", "--groups", "readers", "--subject", "a\udcff"),
+    ):
+        ran = attest(shared.folder, *words)
+        assert (ran.code, ran.output) == (2, "")
+        assert "Expected who asks and what to be text in UTF-8" in ran.sentence
 
 
 def test_a_line_is_short_whatever_it_shows(shared):
@@ -156,7 +191,7 @@ def test_a_line_is_short_whatever_it_shows(shared):
 def test_a_warehouse_for_groups_is_a_line_and_no_decision(shared, tmp_path):
     path, asked = tmp_path / "audit.jsonl", open(shared.warehouse)
     asker = {"requester": Requester(subject="ann"), "environment": "prod"}
-    Audit(path).write(entry(asked, FOR_GROUPS, ["readers"], asker, Exported(1, 2, 3)))
+    AuditFile(path).write(entry(asked, FOR_GROUPS, ["readers"], asker, Exported(1, 2, 3)))
     (line,) = (json.loads(one) for one in path.read_text().splitlines())
     assert (line["question"], line["definitions"], line["masks"]) == (
         {"verb": "export for groups", "asked": ["readers"]}, 2, 3)  # fmt: skip
@@ -165,7 +200,7 @@ def test_a_warehouse_for_groups_is_a_line_and_no_decision(shared, tmp_path):
 
 
 def _write(path, name):
-    audit = Audit(path, max_bytes=20_000, keep=50)
+    audit = AuditFile(path, max_bytes=20_000, keep=50)
     for number in range(200):
         audit.write({"from": name, "number": number, "padding": "x" * 300})
 
@@ -187,8 +222,9 @@ def test_two_processes_mix_and_lose_no_line(tmp_path):
 
 @pytest.mark.parametrize(
     "value",
-    ["true", "[a]", "{max_bytes: 5}", "{file: a, max_bytes: 0}", "{file: a, kept: 1}", "{file: a, keep: x}"],
-)
+    ["true", "[a]", "{max_bytes: 5}", "{file: a, max_bytes: 0}", "{file: a, kept: 1}", "{file: a, keep: x}",
+     "{table: a, keep: 2}", "{file: a, table: b}", "{table: 1}"],
+)  # fmt: skip
 def test_a_setting_that_is_none(tmp_path, attest, value):
     (tmp_path / "dbt_project.yml").write_text("name: shop\n")
     (tmp_path / "attest.yml").write_text(f"audit: {value}\n")
@@ -197,9 +233,47 @@ def test_a_setting_that_is_none(tmp_path, attest, value):
     assert "`audit`: expected off, a file" in ran.sentence
 
 
-@pytest.mark.parametrize("value", ["off", "false", "'off'"])
-def test_off_is_off(tmp_path, value):
-    (tmp_path / "attest.yml").write_text(f"audit: {value}\n")
-    from dbt_attest.resolution.settings import read_settings
+MEMBERSHIP = "membership: {file: groups.csv, max_age: 1d}\n"
 
-    assert read_settings(tmp_path / "attest.yml").audit is None
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("", None),
+        ("audit: off\n", None),
+        (MEMBERSHIP, DEFAULT_AUDIT),
+        (MEMBERSHIP + "audit:\n", DEFAULT_AUDIT),
+        (MEMBERSHIP + "audit: off\n", None),
+        (MEMBERSHIP + "audit: false\n", None),
+        (MEMBERSHIP + "audit: 'off'\n", None),
+        (MEMBERSHIP + "audit: other.jsonl\n", "other.jsonl"),
+    ],
+)
+def test_it_is_on_by_default_where_others_ask(tmp_path, said, expected):
+    (tmp_path / "attest.yml").write_text(said)
+    audit = read_settings(tmp_path / "attest.yml").audit
+    assert audit == (None if expected is None else AuditFile(tmp_path / expected))
+
+
+def test_the_default_is_written_and_checked(world, attest):
+    world.collect(JANUARY, {"b1": V1}, attest_yml=MEMBERSHIP)
+    attest(world.folder, "resolve", "metric.b", "--groups", "readers")
+    open(world.warehouse).resolve("metric.b", requester=Requester(["readers"], "bob"))
+    path = world.folder / DEFAULT_AUDIT
+    assert [json.loads(line)["requester"]["subject"] for line in path.read_bytes().splitlines()] == [
+        None,
+        "bob",
+    ]
+    assert attest(world.folder, "verify", str(path)).output.endswith(
+        "2 of 2 lines decided again, 0 differences.\n"
+    )
+
+
+@pytest.mark.parametrize("value", ["evidence.duckdb", "{table: evidence.duckdb}"])
+def test_the_warehouse_is_no_audit(world, attest, value):
+    world.collect(JANUARY, {"b1": V1}, attest_yml=f"audit: {value}\n")
+    before = world.warehouse.read_bytes()
+    ran = attest(world.folder, "resolve", "metric.b")
+    assert ran.code == 2
+    assert "`audit`: expected a file of its own, found the warehouse" in ran.sentence
+    assert world.warehouse.read_bytes() == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
 
 import duckdb
@@ -26,10 +27,16 @@ SURFACES = {
     for what, words in QUESTIONS.items()
     for output in ("text", "json")
 } | {"bundle": ["resolve", NAME, "--on", DAY, "--bundle", *GROUPS], "status": ["status"]}
+# of a node, which has a test of its own for what is hidden
+LINEAGE = {
+    f"lineage {way} as {output}": ["lineage", "metric.shop.two", *ways, *GROUPS, "--format", output]
+    for way, ways in {"up": [], "down": ["--down"], "impact": ["--impact"]}.items()
+    for output in ("text", "json")
+}
 # for stewards, who see everything
 OF_STEWARDS = {
     f"check as {output}": ["check", "--format", output] for output in ("text", "github", "markdown")
-} | {"readiness": ["check", "--ready-for", "**"]}
+} | {"readiness": ["check", "--ready-for", "**"], "who sees": ["check", "--who-sees", "grp_own"]}
 JANUARY, FEBRUARY = "2024-01-10T09:00:00Z", "2025-02-10T09:00:00Z"
 OWN = {"entity_id": "metric.a", "authority": "authoritative", "permissions": ["grp_own"],
        "effective_from": "2024-01-01", "definition": "words"}  # fmt: skip
@@ -170,9 +177,9 @@ def _obeyed(text):
     return {char for char in text if unicodedata.category(char) in ("Cc", "Cf")} - {"\n"}
 
 
-@pytest.mark.parametrize("surface", [*SURFACES, *OF_STEWARDS])
+@pytest.mark.parametrize("surface", [*SURFACES, *LINEAGE, *OF_STEWARDS])
 def test_hostile_text_is_shown_and_not_obeyed(hostile, attest, surface):
-    ran = attest(hostile.folder, *(SURFACES | OF_STEWARDS)[surface])
+    ran = attest(hostile.folder, *(SURFACES | LINEAGE | OF_STEWARDS)[surface])
     assert ran.code in (0, 1)
     assert not _obeyed(ran.output + ran.errors)
     if "json" in surface or surface == "bundle":
@@ -181,6 +188,15 @@ def test_hostile_text_is_shown_and_not_obeyed(hostile, attest, surface):
         assert HOSTILE in _strings(ran.json)
     with duckdb.connect(str(hostile.warehouse), read_only=True) as connection:
         assert connection.execute("select count(*) from attest.assertions").fetchall() == [(4,)]
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_the_file_of_answers_is_data_and_on_a_terminal_only_shown(hostile, attest, monkeypatch, on_terminal):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: on_terminal)
+    ran = attest(hostile.folder, "export", *GROUPS)
+    assert ran.code == 0
+    assert bool(_obeyed(ran.output)) is not on_terminal
+    assert ("\x1b" in ran.output) is not on_terminal
 
 
 @pytest.mark.parametrize("surface", ["resolve as text", "history as text", "bundle"])
