@@ -6,7 +6,9 @@
 with recursive
 {{ attest.lineage_ctes('node', 'known_at', 'groups', 'environment') }},
 ways as materialized (
-  select edges.from_node as near, edges.to_node as far, edges.kind, edges.to_node in (select withheld.node_id from withheld) as closed
+  select edges.from_node as near, edges.to_node as far, edges.kind,
+    edges.to_node in (select withheld.node_id from withheld) as closed,
+    edges.to_node in (select withheld.node_id from withheld where withheld.disclosed) as denied
   from edges
   where edges.kind <> 'test'
 ),
@@ -94,7 +96,7 @@ impact as materialized (
   having not bool_or(standing_on.governs)
   union by name
   select 'deny' as outcome, 'not_permitted' as reason
-  from ways where ways.closed and ways.near in (select walked.node_id from walked)
+  from ways where ways.denied and ways.near in (select walked.node_id from walked)
 )
 select impact.outcome, impact.reason, meant.node_id as node, impact.node_id, impact.kind, impact.entity_id, impact.evidence_id, impact.version,
   impact.title, impact.governed, impact.valid_from, impact.valid_to, impact.owner, meant.candidates

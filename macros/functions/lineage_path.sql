@@ -1,7 +1,7 @@
 {% macro lineage_path_function() %}
 -- One row per edge of a shortest way along which data goes from `from_node` to `to_node`, in order; of several ways the one
 -- whose nodes come first by name, seen from the end. Where there is none, exactly one row says so: `no_path`, or
--- `path_incomplete` where something before `to_node` is withheld or broken and a way over it can neither be shown nor
+-- `path_incomplete` where something before `to_node` is denied or broken and a way over it can neither be shown nor
 -- excluded.
 with recursive
 {{ attest.lineage_ctes('from_node', 'known_at', 'groups', 'environment',
@@ -59,7 +59,8 @@ select
     when exists (
       from edges
       where edges.to_node in (select walked.node_id from walked)
-        and (edges.broken or edges.from_node in (select withheld.node_id from withheld))) then 'path_incomplete'
+        and (edges.broken
+          or edges.from_node in (select withheld.node_id from withheld where withheld.disclosed))) then 'path_incomplete'
     else 'no_path' end) as reason,
   coalesce(unnamed.candidates, []) as candidates
 from ends

@@ -11,7 +11,9 @@ with recursive
 {{ attest.edge_ctes() }},
 {{ attest.node_access_ctes() }},
 data_edges as materialized (
-  select edges.* from edges where edges.kind <> 'declared'
+  select edges.*
+  from edges
+  where edges.kind <> 'declared' and edges.from_node not in (select withheld.node_id from withheld where not withheld.disclosed)
 ),
 -- everything that any definition of the named entities may rest on, so that all of it is resolved in one go
 reached as (
@@ -52,7 +54,9 @@ roots as (
       where stretches.standing and stretches.valid_from > governed.valid_from)
 ),
 walked as (
-  select roots.node_id, roots.role from roots
+  select roots.node_id, roots.role
+  from roots
+  where roots.node_id not in (select withheld.node_id from withheld where not withheld.disclosed)
   union
   select data_edges.from_node, if(starts_with(data_edges.from_node, 'source.'), 'source', 'through')
   from walked join data_edges on data_edges.to_node = walked.node_id
@@ -214,36 +218,41 @@ listed as (
     cast([] as varchar[]) as warnings
   from result as governed join in_force_then on in_force_then.describes = governed.evidence_id
 ),
+-- what the requester may see, and one row of each kind for all that is denied
+told_of as (
+  select 'answer' as outcome, 'recorded' as reason, listed.* from listed where listed.visible
+  union all by name
+  select 'deny' as outcome, 'not_permitted' as reason, listed.role, cast([] as varchar[]) as warnings
+  from listed where not listed.visible
+),
 support as (
   select distinct
-    case when governed.outcome <> 'answer' then governed.outcome
-      when listed.role is null then 'abstain' when not listed.visible then 'deny' else 'answer' end as outcome,
-    case when governed.outcome <> 'answer' then governed.reason
-      when listed.role is null then 'lineage_missing' when not listed.visible then 'not_permitted' else 'recorded' end as reason,
+    coalesce(told_of.outcome, if(governed.outcome = 'answer', 'abstain', governed.outcome)) as outcome,
+    coalesce(told_of.reason, if(governed.outcome = 'answer', 'lineage_missing', governed.reason)) as reason,
     governed.evidence_id as supported,
-    listed.role as kind,
-    if(listed.visible, listed.node_id, null) as node_id,
-    if(listed.visible, listed.entity_id, null) as entity_id,
-    if(listed.visible, listed.evidence_id, null) as evidence_id,
-    if(listed.visible, listed.title, null) as title,
-    if(listed.visible, listed.version, null) as version,
-    if(listed.visible, listed.valid_from, null) as valid_from,
-    if(listed.visible, listed.valid_to, null) as valid_to,
-    if(listed.visible, listed.strength, null) as strength,
-    if(listed.visible, listed.evidence_class, null) as evidence_class,
-    if(listed.visible, listed.last_run.invocation_id, null) as run_invocation_id,
-    if(listed.visible, listed.last_run.completed_at, null) as run_completed_at,
-    if(listed.visible, listed.last_run.status, null) as run_status,
-    if(listed.visible, listed.tests, null) as tests,
-    if(listed.visible, listed.fresh_then.outcome, null) as freshness_then,
-    if(listed.visible, listed.fresh_then.at_instant, null) as freshness_then_at,
-    if(listed.visible, listed.fresh_now.outcome, null) as freshness_now,
-    if(listed.visible, listed.fresh_now.at_instant, null) as freshness_now_at,
-    if(listed.visible, listed.columns, null) as columns,
-    if(listed.visible, listed.columns_withheld, null) as columns_withheld,
-    if(listed.visible, listed.warnings, []) as warnings
+    told_of.role as kind,
+    told_of.node_id,
+    told_of.entity_id,
+    told_of.evidence_id,
+    told_of.title,
+    told_of.version,
+    told_of.valid_from,
+    told_of.valid_to,
+    told_of.strength,
+    told_of.evidence_class,
+    told_of.last_run.invocation_id as run_invocation_id,
+    told_of.last_run.completed_at as run_completed_at,
+    told_of.last_run.status as run_status,
+    told_of.tests,
+    told_of.fresh_then.outcome as freshness_then,
+    told_of.fresh_then.at_instant as freshness_then_at,
+    told_of.fresh_now.outcome as freshness_now,
+    told_of.fresh_now.at_instant as freshness_now_at,
+    told_of.columns,
+    told_of.columns_withheld,
+    coalesce(told_of.warnings, []) as warnings
   from result as governed
-  left join listed on governed.outcome = 'answer'
+  left join told_of on governed.outcome = 'answer'
 )
 select support.* from support
 order by list_position(['model', 'through', 'source', 'document'], support.kind), support.node_id, support.evidence_id

@@ -34,12 +34,22 @@ select distinct known.evidence_id from export_recorded as known where known.seen
 create temp table export_nobody as
 select cast(uuid() as varchar) as project_name;
 
+-- the nodes of which nothing may be known
+create temp table export_hidden_nodes as
+select known.node_id
+from export_recorded as known
+where known.node_id is not null and not {{ attest.is_of_column('known') }}
+group by known.node_id
+having not bool_or(known.seen) and bool_and(known.hidden);
+
 create temp table export_edges as
 with recursive
 edges as (
   select edge.*
   from {{ attest.evidence('lineage_edges') }} as edge
   where edge.environment = {{ environment }}
+    and edge.from_node not in (select hidden.node_id from export_hidden_nodes as hidden)
+    and edge.to_node not in (select hidden.node_id from export_hidden_nodes as hidden)
 ),
 upstream as (
   select unnest(list_concat(coalesce(known.models, []), coalesce(known.sources, []), [known.node_id])) as node_id
@@ -446,10 +456,12 @@ select contract.* from {{ attest.evidence('contract_versions') }} as contract;
     join export_ids on export_ids.evidence_id = listed.id), []))
 {%- endmacro %}
 
-{#- A list of nodes again, with new ids for those of which the reader sees nothing. Null stays null. -#}
+{#- A list of nodes again, with new ids for those of which the reader sees nothing, and without those of which they may not
+    know. Null stays null. -#}
 {% macro nodes_again(nodes) -%}
   if({{ nodes }} is null, null, coalesce((
     select list(coalesce(node.node_id, listed.id) order by listed.place)
     from (select unnest({{ nodes }}) as id, generate_subscripts({{ nodes }}, 1) as place) as listed
-    left join export_nodes as node on node.withheld_id = listed.id), []))
+    left join export_nodes as node on node.withheld_id = listed.id
+    where listed.id not in (select hidden.node_id from export_hidden_nodes as hidden)), []))
 {%- endmacro %}

@@ -82,9 +82,7 @@ every_bearer as (
 meanings as (
   select every_bearer.role, every_bearer.node_id, every_bearer.bearing, barrier.node_id is null as visible
   from every_bearer
-  left join (
-    select withheld.node_id, bool_and(withheld.disclosed) as disclosed from withheld group by withheld.node_id
-  ) as barrier on barrier.node_id = every_bearer.node_id
+  left join withheld as barrier on barrier.node_id = every_bearer.node_id
   -- what is withheld is known by its ids alone, what is hidden by nothing
   where barrier.node_id is null or barrier.disclosed and every_bearer.bearing <= 3
   qualify every_bearer.bearing = min(every_bearer.bearing) over (partition by every_bearer.role)
@@ -117,7 +115,7 @@ meant as materialized (
 {% endmacro %}
 
 {#- The CTEs from `meant` and `edges` to `rows`, and the answer: one row per edge of the graph behind (upstream) or before the
-    node meant, and at most one for all that is withheld at one end; where there is none, one that says so.
+    node meant, and at most one for all that is denied at one end; where there is none, one that says so.
 
     near, far: from_node and to_node, the end that is reached first and the one beyond it -#}
 {% macro walk_ctes(near, far) %}
@@ -135,7 +133,7 @@ walked as (
 closed_ways as materialized (
   select edges.{{ near }} as near
   from edges
-  where edges.{{ far }} in (select withheld.node_id from withheld)
+  where edges.{{ far }} in (select withheld.node_id from withheld where withheld.disclosed)
 ),
 {{ attest.run_ctes('walked.node_id from walked') }},
 {{ attest.contained_ctes() }},
@@ -153,7 +151,7 @@ rows as (
   {%- endif %}
   where edges.{{ far }} not in (select withheld.node_id from withheld)
   union all by name
-  -- what is withheld is neither named nor counted
+  -- what is denied is neither named nor counted, what is hidden not there
   select distinct 'deny' as outcome, 'not_permitted' as reason, closed_ways.near as {{ near }}
   from closed_ways
   where closed_ways.near in (select walked.node_id from walked)
@@ -166,7 +164,10 @@ union all by name
 select coalesce(meant.outcome, 'abstain') as outcome, coalesce(meant.reason, 'lineage_missing') as reason, meant.node_id as node,
   meant.candidates
 from meant
-where not exists (from edges where edges.{{ near }} = meant.node_id)
+where not exists (
+  from edges
+  where edges.{{ near }} = meant.node_id
+    and edges.{{ far }} not in (select withheld.node_id from withheld where not withheld.disclosed))
 {% endmacro %}
 
 {#- The CTEs from `shown`, some edges, to `told`: the same edges with the process that shows each best, and whether an end

@@ -1,7 +1,8 @@
 {#- The CTEs from `question`, `request`, `asking` and `present_policies` to `withheld`: the nodes of the lineage graph that
-    the requester may not see, by today's permissions, and whether they may know of them. A node may be seen if any
-    definition that was ever recorded of it may; one of a column opens no table. What has none (tests, saved queries) may be seen if all that it was ever
-    said to read may; what reads nothing, such as an end that nothing contains, is only a name in what reads it.
+    the requester may not see, by today's permissions, and whether they may know of them (`disclosed`): for the others, it is as
+    if the node and its edges were not there. A node may be seen if any definition that was ever recorded of it may; one of a
+    column opens no table. What has none (tests, saved queries) may be seen if all that it was ever said to read may; what
+    reads nothing, such as an end that nothing contains, is only a name in what reads it.
 
     As with edges, only of definitions that more than the first collection speaks of the rows are folded. -#}
 {% macro node_access_ctes() %}
@@ -44,8 +45,9 @@ last_said as (
 rights as materialized (
   select
     stands.node_id,
-    not stands.of_column and coalesce(list_has_any(stands.permissions, doors.open_to), false)
-      and coalesce(list_has_any(held_permissions.permissions, doors.open_to), true) as visible,
+    -- where no attest.yml was collected, a permission is a group
+    not stands.of_column and coalesce(list_has_any(stands.permissions, coalesce(doors.open_to, request.groups)), false)
+      and coalesce(list_has_any(held_permissions.permissions, coalesce(doors.open_to, request.groups)), true) as visible,
     stands.of_column
       or coalesce(list_has_any(list_concat(stands.permissions, held_permissions.permissions), doors.hidden_policies), true) as hidden
   from (
@@ -60,6 +62,7 @@ rights as materialized (
       last_said.last.permissions
     from last_said
   ) as stands
+  cross join request
   left join doors on doors.project_name = stands.project_name
   left join held_permissions
     on held_permissions.environment = doors.environment and held_permissions.entity_id = stands.entity_id
@@ -87,11 +90,12 @@ reads_barred as materialized (
 ),
 withheld as materialized (
   select barred.node_id, barred.disclosed from barred
-  union
-  select reads_barred.node_id, reads_barred.disclosed
+  union all
+  select reads_barred.node_id, bool_and(reads_barred.disclosed)
   from reads_barred
   where reads_barred.node_id not in (
     select rights.node_id from rights where rights.node_id in (select reads_barred.node_id from reads_barred))
+  group by reads_barred.node_id
 )
 {% endmacro %}
 

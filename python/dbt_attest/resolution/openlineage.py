@@ -127,7 +127,8 @@ def _uuid(text: str) -> uuid.UUID:
 
 _VISIBLE = """
   select distinct assertion.node_id from {schema}.recorded_assertions as assertion
-  where assertion.environment = $environment and list_has_any(assertion.groups, $groups)"""
+  where assertion.environment = $environment and list_has_any(assertion.groups, $groups)
+    and assertion.entity_type is distinct from 'dbt_column'"""
 
 _RUNS = f"""
 with ran as (

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -78,7 +79,7 @@ def graphs(draw: st.DrawFn) -> list[Graph]:
     for _ in range(draw(st.integers(1, 3))):
         present = draw(st.lists(st.sampled_from(NODES), min_size=1, unique=True))
         ends = st.frozensets(st.sampled_from(NODES + GONE), max_size=3)
-        open_to = st.sampled_from(["everyone", "everyone", "everyone", "finance"])
+        open_to = st.sampled_from(["everyone", "everyone", "everyone", "everyone", "finance", "secret"])
         found.append(
             Graph(
                 {node: draw(open_to) for node in present},
@@ -111,10 +112,14 @@ class Oracle:
         for graph in history:
             last |= graph.permissions
         self.withheld = {node for node, group in last.items() if group not in groups | {"everyone"}}
+        # a policy that says `existence: hidden`: as if these nodes were not there
+        self.hidden = {node for node, group in last.items() if group == "secret"}
         for graph in history:
             for test, ends in graph.tests.items():
                 if ends & self.withheld:
                     self.withheld |= {test}
+                if ends & self.hidden:
+                    self.hidden |= {test}
         # a test is known by what it reads
         self.known_nodes = {one for graph in history for one in graph.permissions} | {
             test for graph in history for test, ends in graph.tests.items() if ends
@@ -136,6 +141,8 @@ class Oracle:
                 if near != (end if up else start):
                     continue
                 far = start if up else end
+                if far in self.hidden:
+                    continue
                 if far in self.withheld:
                     found.add((None, near, None, None) if up else (near, None, None, None))
                     continue
@@ -164,6 +171,9 @@ def _record(world: Any, history: list[Graph]) -> str:
     target = world.folder / "target"
     target.mkdir(exist_ok=True)
     (world.folder / "dbt_project.yml").write_text("name: shop\n", encoding="utf-8")
+    (world.folder / "attest.yml").write_text(
+        "policies: {secret: {groups: [board], existence: hidden}}\n", encoding="utf-8"
+    )
     for number, graph in enumerate(history):
         manifest = graph.manifest(START + timedelta(days=number))
         (target / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
@@ -189,6 +199,9 @@ def test_random_graphs_as_plain_python_walks_them(shared_world: Any, history: li
     for node in data.draw(st.lists(st.sampled_from(sorted(oracle.known_nodes)), min_size=1, max_size=3)):
         for up, ask in ((True, lineage.upstream), (False, lineage.downstream)):
             found = ask(asked, node, **said)
+            if node in oracle.hidden:
+                assert (found.outcome, found.reason, found.edges) == ("abstain", "unknown_node", ())
+                continue
             if node in oracle.withheld:
                 assert (found.outcome, found.reason, found.edges) == ("deny", "not_permitted", ())
                 continue
@@ -342,17 +355,24 @@ EVERYTHING = [(f"model.shop.{name}", "success") for name in ("stg", CANARY, "fct
 ]
 
 
-def _collect(folder: Path, manifest: dict[str, Any], **files: dict[str, Any]) -> None:
+def _collect(
+    folder: Path,
+    manifest: dict[str, Any],
+    *,
+    environment: str = "prod",
+    policies: str = "",
+    **files: dict[str, Any],
+) -> None:
     target = folder / "target"
     target.mkdir(exist_ok=True)
     (folder / "dbt_project.yml").write_text("name: shop\n", encoding="utf-8")
-    (folder / "attest.yml").write_text("documents: [docs/*.md]\n", encoding="utf-8")
+    (folder / "attest.yml").write_text(f"documents: [docs/*.md]\n{policies}", encoding="utf-8")
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs" / "lineage.md").write_text(DOCUMENT, encoding="utf-8")
     (target / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     for name, content in files.items():
         (target / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
-    build(folder, environment="prod")
+    build(folder, environment=environment)
 
 
 @pytest.fixture(scope="module")
@@ -466,6 +486,72 @@ def test_impact_tells_days_and_owners(asked: Any) -> None:
     of_stg = {one.evidence_id for one in lineage.impact(asked, "stg").affected}
     assert {"metric.shop.revenue.v1", "metric.shop.revenue.v2", "model.shop.fct.v2"} <= of_stg
     assert lineage.impact(asked, "exposure.shop.board_deck").reason == "no_impact"
+
+
+@pytest.fixture
+def hiding(world: Any) -> Any:
+    """In one environment a model between two others is hidden, in the other it never was."""
+    read, hidden, reader = "model.shop.read", f"model.shop.{CANARY}", "model.shop.reader"
+    open_to_all = {"permissions": ["everyone"]}
+    for environment in ("with_hidden", "without"):
+        between = [hidden] if environment == "with_hidden" else []
+        governed = open_to_all | {
+            "authority": "authoritative", "definition": "d", "effective_from": "2024-01-01",
+            "models": ["reader", *between],
+        }  # fmt: skip
+        nodes = {
+            read: _node(read, "model", [], {"attest": open_to_all}),
+            reader: _node(reader, "model", between, {"attest": open_to_all}),
+        }
+        for node in between:
+            nodes[node] = _node(node, "model", [read], {"attest": {"permissions": ["secret"]}})
+            nodes[f"test.shop.{CANARY}.1"] = _node(f"test.shop.{CANARY}.1", "test", [read, node], {})
+        metric = _node("metric.shop.m", "metric", [reader], {"attest": governed})
+        _collect(
+            world.folder, _manifest(START, nodes, metrics={"metric.shop.m": metric}), environment=environment,
+            policies="policies: {secret: {groups: [board], existence: hidden}}",
+        )  # fmt: skip
+    return world
+
+
+SUPPORT = ("resolve", "m", "--on", "2025-01-15", "--support")
+
+
+def test_what_is_hidden_is_not_there(hiding: Any, attest: Any) -> None:
+    """Everything that reads a hidden node, or that it reads, is told as if it did not."""
+
+    def told(environment: str) -> list[str]:
+        ways = [("--up",), ("--down",), ("--impact",), ("--path", "read"), ("--path", "reader")]
+        asked = [("lineage", name, *way) for name in ("read", "reader", "m") for way in ways]
+        ran = [attest(hiding.folder, *words, "--environment", environment) for words in (*asked, SUPPORT)]
+        # the last line names the manifest, which is another one
+        return [
+            f"{one.code} {one.output.partition('As known at')[0]} {one.errors}".replace(environment, "")
+            for one in ran
+        ]
+
+    assert told("with_hidden") == told("without")
+    everything = lineage.upstream(
+        dbt_attest.open(hiding.warehouse, environment="with_hidden"), "m", requester=Requester(["board"])
+    )
+    assert {edge.from_node for edge in everything.edges} > {f"model.shop.{CANARY}", "model.shop.read"}
+
+
+def test_an_export_holds_nothing_of_what_is_hidden_between_others(hiding: Any, attest: Any) -> None:
+    said = ("--environment", "with_hidden")
+    out = str(hiding.folder / "own.duckdb")
+    assert attest(hiding.folder, "export", "--for-groups", "team", out, *said).code == 0
+    full, export = (
+        attest(hiding.folder, *SUPPORT, *said, *where).output.partition("As known at")[0]
+        for where in ((), ("--warehouse", out))
+    )
+    assert full == export
+    assert "model     model.shop.reader" in full
+    with duckdb.connect(out, read_only=True) as connection:
+        edges = connection.execute("select from_node, to_node from attest.lineage_edges").fetchall()
+        models = connection.execute("select models from attest.assertions where entity_id = 'metric.shop.m'")
+        assert set(edges) == {("model.shop.reader", "metric.shop.m")}
+        assert models.fetchall() == [(["model.shop.reader"],)]
 
 
 def test_impact_ends_at_what_may_not_be_seen(world: Any) -> None:

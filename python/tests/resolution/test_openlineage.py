@@ -60,6 +60,9 @@ def run(world, make_manifest, make_project):
             _model("late", "model.shop.orders", permissions=["everyone"]),
         )
     }
+    # a column that is open opens no table
+    column = {"name": "id", "config": {"meta": {"attest": {"permissions": ["everyone"]}}}}
+    manifest["nodes"]["model.shop.secret"]["columns"] = {"id": column}
     make_project(world.folder, manifest)
     results = [_result("secret", "success"), _result("orders", "success"), _result("late", "error")]
     ran = {
