@@ -554,7 +554,7 @@ def test_an_export_holds_nothing_of_what_is_hidden_between_others(hiding: Any, a
         assert models.fetchall() == [(["model.shop.reader"],)]
 
 
-def test_impact_ends_at_what_may_not_be_seen(world: Any) -> None:
+def test_impact_and_path_end_at_what_may_not_be_seen(world: Any) -> None:
     restricted = {"attest": {"permissions": ["finance"]}}
     read, reader = "model.shop.read", "model.shop.reader"
     nodes = {
@@ -567,6 +567,8 @@ def test_impact_ends_at_what_may_not_be_seen(world: Any) -> None:
     seen = lineage.impact(asked, "read", requester=Requester(["finance"])).affected
     assert [(one.outcome, one.node_id) for one in seen] == [("answer", "exposure.shop.deck")]
     assert [(one.outcome, one.node_id) for one in lineage.impact(asked, "read").affected] == [("deny", None)]
+    ways = [lineage.path(asked, "read", "deck", requester=Requester(groups)) for groups in (["finance"], [])]
+    assert [(one.reason, len(one.edges)) for one in ways] == [("recorded", 2), ("path_incomplete", 0)]
 
 
 def test_impact_tells_of_no_version_that_may_not_be_seen(world: Any) -> None:
