@@ -658,6 +658,8 @@ def test_what_is_withheld_is_named_nowhere_and_counted_nowhere(asked: Any, shop:
         (None, "model.shop.fct.v2", None, None)
     ]
     assert not up.complete
+    support = asked.resolve("revenue", on="2025-08-01", support=True).support
+    assert [one.node_id for one in support if one.outcome == "deny"] == [None]
     down = [edge for edge in lineage.downstream(asked, "stg").edges if edge.outcome == "deny"]
     assert sorted(edge.from_node for edge in down) == ["metric.shop.revenue", "model.shop.stg"]
     denied = lineage.upstream(asked, f"model.shop.{CANARY}")
