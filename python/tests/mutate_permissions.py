@@ -68,7 +68,7 @@ NO_PREDICATE = re.compile(
 # which tests are likeliest to see it, by the mutated file; each list is one run, which builds the resolvers once
 LIKELIEST = {
     "change_ctes": ["resolution/test_changes", "cli/test_every_surface"],
-    "decision_ctes": ["resolution/test_cases", "resolution/test_explanation"],
+    "decision_ctes": ["resolution/test_cases", "resolution/test_explanation", "resolution/test_oracle"],
     "explain_on": ["resolution/test_explanation", "cli/test_every_surface"],
     "export_sql": ["cli/test_export_for_groups"],
     "definition_history": ["cli/test_history", "cli/test_every_surface"],
@@ -83,7 +83,8 @@ LIKELIEST = {
     "who_sees": ["resolution/test_who_sees"],
 }
 ALL = [
-    "resolution/test_cases", "resolution/test_explanation", "warehouse/test_columns_seen", "resolution/test_lineage",
+    "resolution/test_cases", "resolution/test_explanation", "resolution/test_oracle", "warehouse/test_columns_seen",
+    "resolution/test_lineage",
     "cli/test_every_surface", "warehouse/test_revoked", "resolution/test_bundle", "resolution/test_changes",
     "cli/test_history", "resolution/test_timeline_file", "resolution/test_openlineage", "dbt_package/test_functions",
     "resolution/test_leaks", "cli/test_export_for_groups",
