@@ -161,6 +161,24 @@ def test_what_may_not_be_seen_is_in_no_event(run, attest):
     assert [one["name"] for one in lines[0]["inputs"]] == ["model.shop.base"]
 
 
+def test_no_facet_names_a_definition_that_may_not_be_seen(run, attest):
+    """The model was another entity's once, and who may see that is another question."""
+    target = run.folder / "target" / "manifest.json"
+    present = target.read_text(encoding="utf-8")
+    before = json.loads(present)
+    before["metadata"]["generated_at"] = "2025-01-09T09:00:00Z"
+    before["nodes"]["model.shop.orders"]["config"]["meta"]["attest"] = (
+        V1 | SECRET | {"entity_id": "model.was", "evidence_id": "w1"}
+    )
+    target.write_text(json.dumps(before), encoding="utf-8")
+    _build(run, attest)
+    target.write_text(present, encoding="utf-8")
+    attest(run.folder, "build", "--warehouse", str(run.warehouse), "--allow-removals")
+    ran = attest(run.folder, "export", "--format", "openlineage", "--warehouse", str(run.warehouse))
+    assert '"model.orders"' in ran.output
+    assert "model.was" not in ran.output
+
+
 def test_a_bundle_of_what_ran_is_the_same_again(run, attest):
     """The run's results are younger than the manifest, and the state of knowledge holds both."""
     results = run.folder / "target" / "run_results.json"
