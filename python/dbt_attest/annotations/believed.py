@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dbt_attest.annotations import values
@@ -57,29 +57,22 @@ def believed(
         if key in entry.values and own.value is None:
             continue
         chosen = precedence.get(attribute) if statement.node_id is not None else None
-        order = PRECEDENCE[attribute] if chosen is None else chosen
-        for source, value in _values(statement, said, attribute, order):
-            found[attribute] = value
-            by_rules |= source == "annotation" and own.rule is not None
-            break
+        for source in PRECEDENCE[attribute] if chosen is None else chosen:
+            value = _value(statement, said, attribute, source)
+            if value:
+                found[attribute] = value
+                by_rules |= source == "annotation" and own.rule is not None
+                break
         if chosen is not None:
-            every = _values(statement, said, attribute, PRECEDENCE[attribute])
-            by_rules |= any(value != found.get(attribute) for _, value in every)
+            every = (_value(statement, said, attribute, source) for source in PRECEDENCE[attribute])
+            by_rules |= any(value and value != found.get(attribute) for value in every)
     return Believed(found.get("owner", []), found.get("grain"), found.get("description"), by_rules)
 
 
-def _values(
-    statement: Statement, said: Annotated, attribute: str, order: tuple[str, ...]
-) -> Iterator[tuple[str, Any]]:
-    """Each place that says anything, with what it says."""
-    for source in order:
-        value = getattr(said, attribute) if source == "annotation" else _stated(statement, attribute, source)
-        if value:
-            yield source, value
-
-
-def _stated(statement: Statement, attribute: str, source: str) -> Any:
-    """What a place outside the annotation says: the owners, or a text."""
+def _value(statement: Statement, said: Annotated, attribute: str, source: str) -> Any:
+    """What a place says: the owners, or a text; empty or None where it says nothing."""
+    if source == "annotation":
+        return getattr(said, attribute)
     place = statement.place
     if attribute == "owner":
         named = statement.owner_claims.get(source, ())

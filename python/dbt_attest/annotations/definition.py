@@ -121,14 +121,14 @@ def hashed(definition: Definition, declared: dict[str, list[str]], changes: dict
     `declared` is `models` and `sources` as they were written: what a definition says does not change when
     dbt's newest version of a model does.
     """
-    changed = msgspec.structs.replace(definition, **changes)
-    said = {field: value for field, value in zip(_CONTENT, _content(changed), strict=True) if value}
+    whole = {**msgspec.structs.asdict(definition), **changes}
+    said = {field: value for field in _CONTENT if (value := whole[field])}
     said.update(declared)
-    content = _sha256(said)
-    placed = {field: value for field, value in zip(_NO_CONTENT, _no_content(changed), strict=True) if value}
-    placed.update({field: value for field in _EMPTY_SPEAKS if (value := getattr(changed, field)) is not None})
-    placed["content_hash"] = content
-    return msgspec.structs.replace(changed, content_hash=content, state_hash=_sha256(placed))
+    whole["content_hash"] = _sha256(said)
+    placed = {field: value for field in ("content_hash", *_NO_CONTENT) if (value := whole[field])}
+    placed.update({field: value for field in _EMPTY_SPEAKS if (value := whole[field]) is not None})
+    whole["state_hash"] = _sha256(placed)
+    return Definition(**whole)
 
 
 _canonical = msgspec.json.Encoder(order="sorted").encode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -19,7 +19,7 @@ LINK_KEYS = frozenset({"supersedes", "superseded_by", "describes"})
 OF_ONE_VERSION = DATE_KEYS | LINK_KEYS | {"evidence_id", "version"}
 
 
-class Value(NamedTuple):
+class Value(msgspec.Struct, frozen=True, gc=False):
     """A value that holds, its key for messages, and the number of the rule that gave it, if one did."""
 
     value: Any

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -90,12 +91,14 @@ def open_artifact(
     """
     expected = expectation(kind) + (f" or {or_kind}.json" if or_kind else "")
     content = read_bytes(path, expected, next_step)
-    sections = read_sections(path, content, expected, next_step)
+    with ThreadPoolExecutor(1) as beside:
+        digest = beside.submit(lambda: hashlib.sha256(content).hexdigest())
+        sections = read_sections(path, content, expected, next_step)
     metadata = metadata_of(sections)
     found = kind_of(sections, metadata)
     if found is None or found not in (kind, or_kind):
         raise refusal(path, expected, expectation(found) if found else other_json(sections), next_step)
-    reading = Reading(path, hashlib.sha256(content).hexdigest(), [])
+    reading = Reading(path, digest.result(), [])
     schema_version = text(metadata, "dbt_schema_version")
     strange = _strange_version(schema_version, known_versions)
     if strange is not None:

@@ -31,7 +31,7 @@ def read_bytes(path: Path, expected: str, next_step: str) -> bytes:
     except OSError as error:
         found = "a directory" if path.is_dir() else f"a file that cannot be read ({error.strerror or error})"
         raise refusal(path, expected, found, next_step) from None
-    if not content.strip():
+    if not content or content.isspace():
         raise refusal(path, expected, "an empty file", next_step)
     return content
 

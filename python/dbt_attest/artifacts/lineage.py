@@ -40,16 +40,16 @@ def edges(manifest: Manifest) -> list[Edge]:
     ]
     present = manifest.unique_ids
     # tuples are compared much faster than objects
-    found: set[tuple[str, str, str, str, bool]] = set()
+    found: list[tuple[str, str, str, str, bool]] = []
     for node in readers:
         if node.package_name == "attest" or node.depends_on is None:
             continue
-        for parent in node.depends_on.nodes or ():
+        for parent in dict.fromkeys(node.depends_on.nodes or ()):
             kind = _KINDS.get(parent.split(".", 1)[0], "ref")
-            found.add((parent, node.unique_id, kind, "compiled", parent not in present))
+            found.append((parent, node.unique_id, kind, "compiled", parent not in present))
     for test, parents in manifest.test_reads.items():
-        for parent in parents if test.split(".", 2)[1:2] != ["attest"] else ():
-            found.add((parent, test, "test", "compiled", parent not in present))
+        for parent in dict.fromkeys(parents) if test.split(".", 2)[1:2] != ["attest"] else ():
+            found.append((parent, test, "test", "compiled", parent not in present))
     return [Edge(*edge) for edge in sorted(found)]
 
 
@@ -59,9 +59,12 @@ def circles(edges: list[Edge]) -> list[list[str]]:
     dbt refuses them; hand-written manifests have them (dbt-core#4733). Of several circles through one node
     one is returned.
     """
+    # most nodes only read or are only read, and are in no circle
+    between = {edge.from_node for edge in edges} & {edge.to_node for edge in edges}
     graph: dict[str, list[str]] = {}
     for edge in edges:
-        graph.setdefault(edge.to_node, []).append(edge.from_node)
+        if edge.from_node in between and edge.to_node in between:
+            graph.setdefault(edge.to_node, []).append(edge.from_node)
     found: list[list[str]] = []
     while True:
         try:

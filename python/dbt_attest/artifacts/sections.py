@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,10 +28,10 @@ class _Listed(msgspec.Struct, gc=False):
 def decode_section(
     reading: Reading, sections: dict[str, msgspec.Raw], section: str, node_type: type[T]
 ) -> dict[str, T]:
-    """The nodes of a section by unique_id; an absent section is an empty one.
+    """The nodes of a section by unique_id, sorted by it: dbt's own order changes from one invocation to the next.
 
-    A field whose type is not dbt's is left out and noted; InputError where not even that
-    helps.
+    An absent section is an empty one. A field whose type is not dbt's is left out and noted; InputError where
+    not even that helps.
     """
     raw = sections.get(section)
     if raw is None:
@@ -42,7 +43,7 @@ def decode_section(
     for unique_id, node in nodes.items():
         if isinstance(node, Node):
             _complete(reading, section, unique_id, node)
-    return nodes
+    return dict(sorted(nodes.items(), key=itemgetter(0)))
 
 
 def decode_rows(

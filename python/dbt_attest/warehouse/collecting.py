@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -19,9 +18,7 @@ from dbt_attest.errors import InputError
 from dbt_attest.warehouse.collection import Artifact, Collection
 from dbt_attest.warehouse.commit import commit_of
 from dbt_attest.warehouse.fact_rows import (
-    claim_rows,
     column_rows,
-    edge_rows,
     execution_rows,
     exposure_rows,
     freshness_rows,
@@ -30,20 +27,9 @@ from dbt_attest.warehouse.fact_rows import (
     phantoms,
 )
 from dbt_attest.warehouse.facts import CATALOG
+from dbt_attest.warehouse.rows import Rows, StructRows
 from dbt_attest.warehouse.side_files import SIDE_KINDS, read_side_files
-
-_NO_COLUMNS = ("annotated", "rules_taken")
-
-
-class Rows:
-    """Rows that are made anew each time somebody goes through them, so that they take no memory."""
-
-    def __init__(self, make: Callable[..., Iterable[dict[str, Any]]], *arguments: Any) -> None:
-        self._make = make
-        self._arguments = arguments
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self._make(*self._arguments))
+from dbt_attest.warehouse.stated_rows import assertion_rows, claim_rows, edge_rows
 
 
 def collect(
@@ -93,9 +79,9 @@ def collect(
         documents=tuple(committed(_document_artifact(document)) for document in documents),
         side_files=tuple(committed(artifact) for artifact in side.artifacts),
         project_file_content=None if attest_yml is None else project_file.content,
-        assertions=Rows(_assertions, extraction, manifest, project_file, documents),
-        edges=Rows(edge_rows, extraction, manifest, documents),
-        claims=Rows(claim_rows, extraction.claims, manifest, documents),
+        assertions=StructRows(assertion_rows, extraction, manifest, project_file, documents),
+        edges=StructRows(edge_rows, extraction, manifest, documents),
+        claims=StructRows(claim_rows, extraction.claims, manifest, documents),
         columns=Rows(column_rows, manifest, side.catalog, missing),
         exposures=Rows(exposure_rows, manifest),
         groups=Rows(group_rows, manifest),
@@ -167,28 +153,6 @@ def _another_project(manifest: Manifest, project_dir: Path) -> list[Finding]:
             found=f"{manifest.project_name}; recorded as that project's",
         )
     ]
-
-
-def _assertions(
-    extraction: Extraction, manifest: Manifest, project_file: ProjectFile, documents: list[Document]
-) -> Iterator[dict[str, Any]]:
-    by_path = {document.path: document for document in documents}
-    for definition in extraction.definitions:
-        document = by_path.get(definition.file) if definition.node_id is None else None
-        asserted_at = manifest.generated_at
-        if document is not None:
-            asserted_at = max(asserted_at, document.generated_at)
-        if definition.rules_taken and project_file.generated_at is not None:
-            asserted_at = max(asserted_at, project_file.generated_at)
-        row = msgspec.structs.asdict(definition)
-        row["asserted_at"] = asserted_at
-        row["artifact_id"] = manifest.artifact_id
-        if document is not None:
-            row["package_name"] = manifest.project_name
-            row["artifact_id"] = document.artifact_id
-        for name in _NO_COLUMNS:
-            del row[name]
-        yield row
 
 
 def _manifest_artifact(manifest: Manifest, project_dir: Path) -> Artifact:

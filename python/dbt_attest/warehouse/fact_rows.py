@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from dbt_attest.annotations import Claim, Document, Extraction
 from dbt_attest.annotations.schema import shown
 from dbt_attest.annotations.statements import OUR_PACKAGE
 from dbt_attest.artifacts import (
@@ -22,59 +21,6 @@ from dbt_attest.artifacts import (
     RunResults,
 )
 from dbt_attest.artifacts.freshness import age
-
-
-def claim_rows(
-    claims: list[Claim], manifest: Manifest, documents: list[Document]
-) -> Iterator[dict[str, Any]]:
-    """Claims with the file that states each: the manifest, or a document."""
-    by_path = {document.path: document for document in documents}
-    of_dbt = {
-        "asserted_at": manifest.generated_at,
-        "artifact_id": manifest.artifact_id,
-        "collector": "dbt",
-        "source_version": manifest.dbt_version,
-    }
-    for claim in claims:
-        row = msgspec.structs.asdict(claim)
-        document = by_path.get(claim.file) if claim.node_id is None else None
-        row.update(of_dbt if document is None else _of_document(document, manifest))
-        del row["file"]
-        yield row
-
-
-def edge_rows(
-    extraction: Extraction, manifest: Manifest, documents: list[Document]
-) -> Iterator[dict[str, Any]]:
-    """The edges that dbt states, and those that definitions declare with `models` and `sources`.
-
-    A definition's end is its node, a document's is its evidence_id: it has no node.
-    """
-    of_dbt = {
-        "asserted_at": manifest.generated_at,
-        "artifact_id": manifest.artifact_id,
-        "collector": "dbt",
-    }
-    for edge in extraction.edges:
-        yield msgspec.structs.asdict(edge) | of_dbt
-    by_path = {document.path: document for document in documents}
-    present = manifest.unique_ids
-    declared: set[tuple[str, str]] = set()
-    for definition in extraction.definitions:
-        document = by_path.get(definition.file) if definition.node_id is None else None
-        said_by = of_dbt if document is None else _of_document(document, manifest)
-        to_node = definition.node_id or definition.evidence_id
-        for from_node in (*(definition.models or ()), *(definition.sources or ())):
-            if from_node == to_node or (from_node, to_node) in declared:
-                continue
-            declared.add((from_node, to_node))
-            yield said_by | {
-                "from_node": from_node,
-                "to_node": to_node,
-                "kind": "declared",
-                "strength": "declared",
-                "broken": from_node not in present,
-            }
 
 
 def phantoms(manifest: Manifest, catalog: Catalog | None) -> dict[str, list[str]]:
@@ -242,16 +188,6 @@ def _joined(value: Any) -> str | None:
     if isinstance(value, list):
         return ", ".join(str(item) for item in value) or None
     return None if value is None else _clean(str(value))
-
-
-def _of_document(document: Document, manifest: Manifest) -> dict[str, Any]:
-    return {
-        "asserted_at": max(manifest.generated_at, document.generated_at),
-        "artifact_id": document.artifact_id,
-        "collector": "attest",
-        "source_version": document.artifact_id,
-        "package_name": manifest.project_name,
-    }
 
 
 def _clean(text: str | None) -> str | None:

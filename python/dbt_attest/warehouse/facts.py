@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,9 +21,12 @@ from dbt_attest.warehouse.changes import History, append_changes
 from dbt_attest.warehouse.contract import evidence_tables, quoted
 from dbt_attest.warehouse.held import Guard, held_removals
 from dbt_attest.warehouse.loading import load
+from dbt_attest.warehouse.rows import values_of
 
 if TYPE_CHECKING:
     import duckdb
+
+_BATCH = 1000
 
 #: What a collection without a catalog is silent about.
 CATALOG = "catalog"
@@ -82,8 +86,8 @@ GROUPS = History(
 class Changes:
     """What one collection says for a table, and what of that was new.
 
-    `digest` is the same where another collection says the same; `known_until` is the latest instant of
-    anything it states, None where that is nothing. `changed` counts things new or changed,
+    `digest` is the same where another collection says the same in the same order; `known_until` is the latest
+    instant of anything it states, None where that is nothing. `changed` counts things new or changed,
     `no_longer_stated` those that it lacks.
     """
 
@@ -104,8 +108,8 @@ def append_history(
 ) -> Changes:
     """Append what changed, unless the collection before this one said the same.
 
-    `rows` can be gone through twice; `values` and `guard` are as for `append_changes`, `said_before` is of
-    `digests_before`.
+    `rows` can be gone through twice, in an order that follows from what they say; `values` and `guard` are as
+    for `append_changes`, `said_before` is of `digests_before`.
     """
     said = _said(rows, history, values)
     if said_before.get(history.table) == said.digest:
@@ -128,20 +132,18 @@ def _has_history(
 
 
 def _said(rows: Iterable[dict[str, Any]], history: History, values: Mapping[str, Any]) -> Changes:
-    """The digest: of rows in any order (the sum of their hashes) and what the collection is silent about."""
-    encode, sha256, from_bytes = msgspec.json.Encoder().encode, hashlib.sha256, int.from_bytes
-    columns, instant = (*history.key, *history.state), values["generated_at"]
+    """The digest: of the rows in their order, and what the collection is silent about."""
+    encode, instant = msgspec.json.Encoder().encode, values["generated_at"]
     known_until: datetime | None = None
-    total = 0
-    for row in rows:
-        said = list(map(row.get, columns))
-        asserted_at = row["asserted_at"]
-        if asserted_at != instant:  # only by its own instant does another collection not differ
-            said.append(asserted_at)
-        if known_until is None or asserted_at > known_until:
-            known_until = asserted_at
-        total += from_bytes(sha256(encode(said)).digest(), "big")
-    return Changes(sha256(encode([values["disabled"], f"{total:x}"])).hexdigest(), known_until)
+    digest = hashlib.sha256(encode(values["disabled"]))
+    remaining = values_of(rows, (*history.key, *history.state))
+    while batch := list(islice(remaining, _BATCH)):
+        latest = max(asserted_at for asserted_at, _ in batch)
+        known_until = latest if known_until is None else max(known_until, latest)
+        # only by its own instant does another collection not differ
+        said = [one if asserted_at == instant else (*one, asserted_at) for asserted_at, one in batch]
+        digest.update(encode(said))
+    return Changes(digest.hexdigest(), known_until)
 
 
 def digests_before(

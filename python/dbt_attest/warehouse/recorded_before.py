@@ -39,10 +39,10 @@ def recorded_before(
 
     None where anything is otherwise, or cannot be told now: then the ordinary way finds out, and says so.
     """
-    if not path.is_file() or not (place.target_dir / "manifest.json").is_file():
+    manifest = place.target_dir / "manifest.json"
+    if not path.is_file() or not manifest.is_file():
         return None
     environment = place.environment or project_file.environment
-    files = files_here(place.project_dir, project_file, place.target_dir)
     try:
         connection = connect(path, read_only=True, patience=0)
     except WarehouseError:
@@ -53,11 +53,23 @@ def recorded_before(
             if len(schemas) != 1:
                 return None
             check_version(connection, path, schemas[0])
+            if not _of_this_size(connection, schemas[0], manifest):
+                return None
+            files = files_here(place.project_dir, project_file, place.target_dir)
             return _found(connection, schemas[0], environment, files, project_file.environment, archive)
     except WarehouseError:
         return None
     finally:
         connection.close()
+
+
+def _of_this_size(connection: duckdb.DuckDBPyConnection, schema: str, manifest: Path) -> bool:
+    """Whether any manifest of as many bytes was recorded: only then is reading it through worth the time."""
+    found = connection.execute(
+        f"select exists (from {quoted(schema)}.artifacts where kind = 'manifest' and size_bytes = $size)",
+        {"size": manifest.stat().st_size},
+    ).fetchone()
+    return found == (True,)
 
 
 def _found(

@@ -261,3 +261,17 @@ def test_whether_files_are_recorded_is_known_without_reading_them(shop):
     assert known()
     (shop.folder / "attest.yml").write_text("environment: prod\n")
     assert not known()
+
+
+def test_the_order_in_which_dbt_writes_its_nodes_is_no_difference(shop, node):
+    other = node("model.shop.refunds", columns=columns("id"), description="Money back", meta={"owner": "Ann"})
+    shop.sections["nodes"][other["unique_id"]] = other
+    shop.manifest()
+    shop.record()
+    before = shop.counts(*FACTS, "assertions", "lineage_edges")
+    nodes = dict(reversed(shop.sections["nodes"].items()))
+    shop.manifest(FEBRUARY, nodes=nodes)
+    shop.record()
+    assert shop.counts(*FACTS, "assertions", "lineage_edges") == before
+    (january,), (february,) = shop.rows("select digests from collections order by generated_at")[-2:]
+    assert january == february
