@@ -1,10 +1,12 @@
 """Takes each permission predicate out of the SQL, one at a time, and tells which test fails for it.
 
-    python python/tests/mutate_permissions.py [--jobs 2] [--list] [PART OF A FILE'S NAME…]
+    python python/tests/mutate_permissions.py [--jobs 2] [--list] [PART OF A PREDICATE'S LINE…]
 
 Predicates are found by their form, so there is no list to keep: what the requester's groups, `visible`, `hidden`,
 `withheld` and `disclosed` decide is each a mutation. Every other line with one of these words has to be of a form in
-`NO_PREDICATE`, or the script says so and ends with 2. Exit code 1 where a predicate can go without a failing test.
+`NO_PREDICATE`, or the script says so and ends with 2. Exit code 1 where a predicate can go without a failing test, or
+where what is left without it is no SQL: that proves nothing, and its form is to be mended. A PART is of what `--list`
+prints, as `export_sql.sql:3`.
 """
 
 from __future__ import annotations
@@ -135,8 +137,8 @@ def mutations() -> tuple[list[Mutation], list[str]]:
     return found, unknown
 
 
-def killer(mutation: Mutation, copy: Path) -> str | None:
-    """The first test that fails with the mutation, None where none does."""
+def verdict(mutation: Mutation, copy: Path) -> str:
+    """What became of a mutation: killed, with the first test that fails, SURVIVED, or INVALID."""
     path = copy / mutation.file
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: mutation.start] + mutation.after + text[mutation.end :], encoding="utf-8")
@@ -165,13 +167,14 @@ def killer(mutation: Mutation, copy: Path) -> str | None:
                 check=False,
             )
             if re.search(r"(Parser|Binder|Catalog)(Exception|: | Error)", ran.stdout):
-                return None  # no SQL any more: that proves nothing
+                return "INVALID "
             if ran.returncode != 0:
                 failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", ran.stdout, re.MULTILINE)
-                return failed[0].rpartition("/")[2] if failed else ran.stdout[-300:] + ran.stderr[-300:]
+                by = failed[0].rpartition("/")[2] if failed else ran.stdout[-300:] + ran.stderr[-300:]
+                return f"killed   by {by}"
     finally:
         path.write_text(text, encoding="utf-8")
-    return None
+    return "SURVIVED"
 
 
 def main() -> int:
@@ -187,7 +190,7 @@ def main() -> int:
     if unknown:
         print("\n".join(["Lines that may hold a predicate of an unknown form:", *unknown]))
         return 2
-    found = [one for one in found if not asked.only or any(part in one.file for part in asked.only)]
+    found = [one for one in found if not asked.only or any(part in str(one) for part in asked.only)]
     if asked.list:
         print("\n".join(map(str, found)), f"\n{len(found)} predicates")
         return 0
@@ -207,13 +210,11 @@ def main() -> int:
         def told(mutation: Mutation) -> bool:
             copy = copies.get()
             try:
-                test = killer(mutation, copy)
+                became, _, by = verdict(mutation, copy).partition(" by ")
             finally:
                 copies.put(copy)
-            print(
-                f"{'killed  ' if test else 'SURVIVED'} {mutation}{f'  by {test}' if test else ''}", flush=True
-            )
-            return test is not None
+            print(f"{became:8} {mutation}{by and f'  by {by}'}", flush=True)
+            return bool(by)
 
         with ThreadPoolExecutor(asked.jobs) as pool:
             killed = list(pool.map(told, found))
