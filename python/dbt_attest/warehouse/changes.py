@@ -84,6 +84,11 @@ def append_changes(
     def run(sql: str) -> duckdb.DuckDBPyConnection:
         return connection.execute(sql, {name: value for name, value in values.items() if f"${name}" in sql})
 
+    # the first collection of a project is most of what is ever recorded, and there is nothing to compare it with
+    if run(_is_first(schema)).fetchall() == [(True,)]:
+        (inserted,) = run(_insert_first(schema, history)).fetchall()[0]
+        run("drop table staged")
+        return inserted, 0
     run(silent(schema))
     run(_before_this(schema, history))
     run(_claims(history))
@@ -110,6 +115,20 @@ _SHARED = (
 )
 _FILLED_HERE = {"environment", "project_name", "collection_id", "ingested_at", "generated_at", "stated"}
 _INSTANT = "cast($generated_at as timestamptz)"
+
+
+def _is_first(schema: str) -> str:
+    return f"""
+        select not exists (from {quoted(schema)}.collections
+          where project_name = $project_name and environment = $environment)
+        """
+
+
+def _insert_first(schema: str, history: History) -> str:
+    return f"""
+        insert into {quoted(schema)}.{history.table} by name
+        select staged.*, true as stated, {_INSTANT} as generated_at, {_SHARED} from staged
+        """
 
 
 def _before_this(schema: str, history: History) -> str:
