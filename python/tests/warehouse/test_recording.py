@@ -7,7 +7,7 @@ import os
 import duckdb
 import pytest
 
-from dbt_attest.warehouse import changes, facts, recording
+from dbt_attest.warehouse import facts, recording
 from dbt_attest.warehouse.building import build
 
 V1 = {"entity_id": "metric.b", "evidence_id": "v1", "authority": "authoritative", "permissions": ["everyone"],
@@ -157,7 +157,7 @@ def test_all_or_nothing_in_one_connection(world, monkeypatch, make_manifest, mak
     def fail(*_):
         raise RuntimeError("the plug was pulled")
 
-    monkeypatch.setattr(changes, "_later_collections", fail)
+    monkeypatch.setattr(recording, "held_by", fail)  # everything is inserted by then
     with pytest.raises(RuntimeError):
         build(world.folder)
     monkeypatch.undo()
