@@ -162,10 +162,10 @@ decided as (
     -- how well the entity bears the name asked: by its id, an alias, a dbt name; lower is better
     case
       when asks.entity_id = request.name and (access.visible or access.disclosed) and ruled.any_stated then 1
-      when access.visible and ruled.bears_alias then 2
-      when access.visible and ruled.bears_name then 3
+      when ruled.bears_alias then 2
+      when ruled.bears_name then 3
       when asks.entity_id = request.name and (access.visible or access.disclosed) then 4
-      when access.visible and ruled.bears_any_name then 5
+      when ruled.bears_any_name then 5
     end as bearing
   from moments
   join asks on asks.ask_id = moments.ask_id

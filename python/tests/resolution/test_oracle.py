@@ -87,6 +87,8 @@ def _statement(name: str, said: dict[str, Any]) -> Statement:
                 values[key] = None if value == "null" else value
             case "aliases":
                 values[key] = tuple(Alias(one) if isinstance(one, str) else _alias(one) for one in value)
+            case "owner":
+                pass  # of which the oracle knows nothing
             case _:
                 values[key] = value
     return Statement(**{"text": f"text of {name}"} | values)
