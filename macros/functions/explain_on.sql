@@ -101,12 +101,15 @@ steps as (
       else 'ended'
     end, null, succession.predecessor, succession.successor, null, succession.effective_from, null, succession.kind
   from could_end as succession
-  join nameable as predecessor on predecessor.ask_id = succession.ask_id and predecessor.evidence_id = succession.predecessor
-  join nameable as successor on successor.ask_id = succession.ask_id and successor.evidence_id = succession.successor
+  -- not by the ids alone: a definition of another entity may have the same one, and be withheld
+  join nameable as predecessor
+    on predecessor.ask_id = succession.ask_id and predecessor.evidence_id = succession.predecessor
+      and predecessor.entity_id = succession.of_entity
+  cross join request
   left join could_end as back
     on back.ask_id = succession.ask_id and back.successor = succession.predecessor
       and back.predecessor = succession.successor and back.effective_from is not null
-  where predecessor.is_asked
+  where predecessor.is_asked and list_has_any(succession.groups, request.groups)
   union all
   select 5, 'supersession', 'ends_nothing', null, predecessor.evidence_id, successor.evidence_id, null, null, null, case
       when successor.status in ('draft', 'void') then successor.status

@@ -60,6 +60,7 @@ could_end as (
     reach.ask_id,
     reach.successor,
     reach.predecessor,
+    predecessor.entity_id as of_entity,
     successor.effective_from,
     successor.groups,
     case

@@ -174,6 +174,22 @@ def test_of_a_restricted_entity_nothing_is_told_that_bears_on_it(world):
     ]  # fmt: skip
 
 
+def test_nothing_is_told_of_what_is_withheld_and_has_the_id_of_another(world):
+    """v2 of another entity, stated by another project, would end v1, too, but on a day of its own."""
+    world.collect(AT, {"v1": V1, "v2": V2})
+    theirs = {"entity_id": "metric.s", "effective_from": "2024-09-01", "permissions": ["finance"]}
+    world.collect(AT, {"v2": V2 | theirs}, project="elsewhere")
+
+    def ends(*groups):
+        found = open(world.warehouse).resolve(
+            "metric.b", on="2024-08-01", explain=True, requester=Requester(groups)
+        )
+        return [str(step.valid_to) for step in found.explanation if step.finding == "ended"]
+
+    assert ends() == ["2024-07-01"]
+    assert ends("finance") == ["2024-07-01", "2024-09-01"]
+
+
 def test_a_hidden_entity_is_explained_as_an_unknown_one(restricted, attest):
     def said(name):
         ran = attest(
