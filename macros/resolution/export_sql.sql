@@ -72,7 +72,6 @@ from (
   union
   select unnest(list_concat(coalesce(known.models, []), coalesce(known.sources, [])))
   from export_recorded as known
-  where known.seen
 ) as node
 where node.node_id not in (
   select known.node_id from export_recorded as known
@@ -123,7 +122,7 @@ create temp table export_bearing as
 with recursive
 {{ attest.link_ctes(attest.evidence('assertions')) }},
 bearing as (
-  select distinct known.entity_id, known.entity_id as by_entity from export_recorded as known where known.seen
+  select distinct known.entity_id, known.entity_id as by_entity from export_recorded as known
   union
   select bearing.entity_id, links_across.by_entity
   from bearing join links_across on links_across.of_entity = bearing.by_entity
@@ -337,7 +336,7 @@ insert into export_mask_assertions by name
 with recursive
 {{ attest.link_ctes('export_seen') }},
 bearing_seen as (
-  select distinct known.entity_id, known.entity_id as by_entity from export_recorded as known where known.seen
+  select distinct known.entity_id, known.entity_id as by_entity from export_recorded as known
   union
   select bearing_seen.entity_id, links_across.by_entity
   from bearing_seen join links_across on links_across.of_entity = bearing_seen.by_entity

@@ -72,7 +72,7 @@ LIKELIEST = {
     "change_ctes": ["resolution/test_changes", "cli/test_every_surface"],
     "decision_ctes": ["resolution/test_cases", "resolution/test_explanation", "resolution/test_oracle"],
     "explain_on": ["resolution/test_explanation", "cli/test_every_surface"],
-    "export_sql": ["cli/test_export_for_groups"],
+    "export_sql": ["cli/test_export_for_groups", "resolution/test_lineage"],
     "definition_history": ["cli/test_history", "cli/test_every_surface"],
     "lineage": ["cli/test_every_surface", "resolution/test_lineage"],
     "names_like": ["cli/test_every_surface", "resolution/test_cases"],

@@ -97,6 +97,67 @@ def test_it_answers_as_the_full_one(shared, exported, name, on):
     assert here == there
 
 
+# what is withheld beside, behind and around what is seen, each in an entity of its own
+SEEN = {"authority": "authoritative", "permissions": ["grp_own"], "effective_from": "2024-01-01"}
+HIDDEN = {"permissions": ["grp_other_hidden"]}
+AROUND = {
+    "metric.two_groups": {"two_groups": {"permissions": ["grp_own", "grp_other"]}},
+    "metric.beside": {"beside": {}, "secret_beside": SECRET | {"supersedes": []}},
+    "metric.uncovered": {
+        "uncovered": {"effective_to": "2024-04-30"},
+        "verborgen_uncovered": SECRET | HIDDEN | {"supersedes": []},
+    },
+    "metric.circle": {
+        "circle": {"effective_to": "2024-04-30"},
+        "secret_one": SECRET | {"supersedes": ["secret_other"]},
+        "secret_other": SECRET | {"supersedes": ["secret_one"]},
+    },
+    "metric.elsewhere": {"elsewhere": {"superseded_by": ["verborgen_end"]}},
+    "metric.verborgen": {"verborgen_end": SECRET | HIDDEN | {"supersedes": []}},
+    "metric.supersedes": {"earlier": {}, "later": {"effective_from": "2024-07-01"}},
+    "metric.superseded_by": {
+        "first": {"effective_from": "2023-01-01", "effective_to": "2023-12-31"},
+        "before": {},
+        "after": {"effective_from": "2024-07-01"},
+    },
+}  # fmt: skip
+# of two of these evidence_ids another project states another entity, and that one follows the other
+AROUND_ELSEWHERE = {
+    "metric.verborgen_later": {"later": SECRET | HIDDEN | {"effective_from": "2024-09-01", "supersedes": ["earlier"]}},
+    "metric.verborgen_before": {
+        "before": SECRET | HIDDEN | {"supersedes": ["first"], "superseded_by": ["after"]},
+    },
+}  # fmt: skip
+
+
+def test_what_is_withheld_around_what_is_seen(world, attest):
+    for project, stated in (("shop", AROUND), ("elsewhere", AROUND_ELSEWHERE)):
+        said = [
+            SEEN | said | {"entity_id": entity_id, "evidence_id": evidence_id}
+            for entity_id, definitions in stated.items()
+            for evidence_id, said in definitions.items()
+        ]
+        annotations = {f"n{number}": one for number, one in enumerate(said)}
+        world.collect("2025-02-01T09:00:00Z", annotations, attest_yml=ATTEST_YML, project=project)
+    out = world.folder / "own.duckdb"
+    assert attest(world.folder, "export", "--for-groups", "grp_own", str(out)).code == 0
+    held = everything_in(out)
+    assert not [text for text in RESTRICTED if text in held]
+    with duckdb.connect(str(out), read_only=True) as connection:
+        links = connection.execute(
+            "select links_elsewhere from attest.assertions where evidence_id = 'elsewhere'"
+        )
+        assert links.fetchall() == [(False,)]
+    for entity_id in AROUND:
+        full, exported = (
+            open(path)
+            .resolve(entity_id, on="2024-08-01", requester=Requester(["grp_own"]), explain=True)
+            .as_json()
+            for path in (world.warehouse, out)
+        )
+        assert full == exported
+
+
 def test_who_is_in_no_group_sees_nothing(exported, attest):
     ran = attest(exported.parent, "resolve", "metric.b", "--warehouse", str(exported), "--format", "json")
     assert (ran.json["outcome"], ran.json["reason"]) == ("deny", "not_permitted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -552,6 +553,32 @@ def test_an_export_holds_nothing_of_what_is_hidden_between_others(hiding: Any, a
         models = connection.execute("select models from attest.assertions where entity_id = 'metric.shop.m'")
         assert set(edges) == {("model.shop.reader", "metric.shop.m")}
         assert models.fetchall() == [(["model.shop.reader"],)]
+
+
+def test_an_export_names_no_node_that_may_not_be_seen(world: Any, attest: Any) -> None:
+    """A model between two others is somebody else's, as is a metric that is built on a model of its own."""
+    own, theirs = {"permissions": ["team"]}, {"permissions": ["finance"]}
+    read, between, reader, other = (
+        f"model.shop.{name}" for name in ("read", CANARY, "reader", f"{CANARY}_2")
+    )
+    nodes = {
+        read: _node(read, "model", [], {"attest": own}),
+        between: _node(between, "model", [read], {"attest": theirs}),
+        reader: _node(reader, "model", [between], {"attest": own}),
+        other: _node(other, "model", [], {"attest": theirs}),
+    }
+    metrics = {
+        "metric.shop.m": _node("metric.shop.m", "metric", [reader], {"attest": own}),
+        f"metric.shop.{CANARY}": _node(f"metric.shop.{CANARY}", "metric", [other], {"attest": theirs}),
+    }
+    _collect(world.folder, _manifest(START, nodes, metrics=metrics))
+    out = str(world.folder / "own.duckdb")
+    assert attest(world.folder, "export", "--for-groups", "team", out).code == 0
+    with duckdb.connect(out, read_only=True) as connection:
+        edges = dict(connection.execute("select to_node, from_node from attest.lineage_edges").fetchall())
+    assert edges.keys() == {"metric.shop.m", reader, edges[reader]}
+    assert re.fullmatch(r"node\.[0-9a-f-]{36}", edges[reader])
+    assert edges[edges[reader]] == read
 
 
 def test_impact_and_path_end_at_what_may_not_be_seen(world: Any) -> None:
