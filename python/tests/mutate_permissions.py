@@ -4,9 +4,9 @@
 
 Predicates are found by their form, so there is no list to keep: what the requester's groups, `visible`, `hidden`,
 `withheld` and `disclosed` decide is each a mutation. Every other line with one of these words has to be of a form in
-`NO_PREDICATE`, or the script says so and ends with 2. Exit code 1 where a predicate can go without a failing test, or
-where what is left without it is no SQL: that proves nothing, and its form is to be mended. A PART is of what `--list`
-prints, as `export_sql.sql:3`.
+`NO_PREDICATE`, or the script says so and ends with 2. Exit code 1 where a predicate can go without a failing test,
+or where what is left without it is no SQL or no test ran: that proves nothing, and its form or its tests are to be
+mended. A PART is of what `--list` prints, as `export_sql.sql:3`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ LIKELIEST = {
     "question_ctes": ["cli/test_every_surface"],
     "recorded_ctes": ["warehouse/test_revoked", "resolution/test_cases"],
     "support_on": ["warehouse/test_columns_seen", "resolution/test_lineage", "cli/test_every_surface"],
-    "timeline_select": ["dbt_package/test_functions"],
+    "timeline_select": ["resolution/test_changes"],
     "who_sees": ["resolution/test_who_sees"],
 }
 ALL = [
@@ -166,7 +166,8 @@ def verdict(mutation: Mutation, copy: Path) -> str:
                 text=True,
                 check=False,
             )
-            if re.search(r"(Parser|Binder|Catalog)(Exception|: | Error)", ran.stdout):
+            # above 1 pytest ran no test, or not to its end
+            if ran.returncode > 1 or re.search(r"(Parser|Binder|Catalog)(Exception|: | Error)", ran.stdout):
                 return "INVALID "
             if ran.returncode != 0:
                 failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", ran.stdout, re.MULTILINE)

@@ -91,6 +91,21 @@ def test_the_timeline_at_an_instant_is_every_stretch_that_may_be_seen(record, dr
         assert steward["stretches"] == sum(one.first < one.end for one in state.stretches.values())
 
 
+def test_the_timeline_keeps_an_end_that_may_not_be_seen_and_does_not_explain_it(world):
+    world.collect(JANUARY, {"v1": V1, "v2": V2 | {"entity_id": "metric.r", "permissions": ["finance"]}})
+
+    def ends(*groups):
+        with open(world.warehouse).connection() as (connection, _):
+            return connection.execute(
+                "select valid_to, end_kind, ended_by from attest.definition_timeline_at(null, groups := $groups) "
+                "where evidence_id = 'v1'",
+                {"groups": list(groups)},
+            ).fetchall()
+
+    assert ends() == [(date(2024, 7, 1), "expired", None)]
+    assert ends("finance") == [(date(2024, 7, 1), "superseded_elsewhere", "v2")]
+
+
 @pytest.fixture
 def changed(world):
     """v1 alone; then v2 from July 2024; then another text of v1, and v2 begins in June."""
