@@ -67,17 +67,18 @@ NO_PREDICATE = re.compile(
     r"|groups=groups|as groups_of\b|any_visible|by_entity\.disclosed|told\.hidden|hidden: said|ending\.seen"
     r"|groups_of\[|map_keys\(present_policies|question\.groups|\"\"\"|groups, permissions_from|export_"
 )
-# which tests are likeliest to see it, by the mutated file; each list is one run, which builds the resolvers once
+# which tests are likeliest to see it, by the first part that the mutated file has; each list is one run, which builds
+# the resolvers once
 LIKELIEST = {
     "change_ctes": ["resolution/test_changes", "cli/test_every_surface"],
     "decision_ctes": ["resolution/test_cases", "resolution/test_explanation", "resolution/test_oracle"],
     "explain_on": ["resolution/test_explanation", "cli/test_every_surface"],
     "export_sql": ["cli/test_export_for_groups", "resolution/test_lineage"],
     "definition_history": ["cli/test_history", "cli/test_every_surface"],
+    "openlineage": ["resolution/test_openlineage"],
     "lineage": ["cli/test_every_surface", "resolution/test_lineage"],
     "names_like": ["cli/test_every_surface", "resolution/test_cases"],
     "node_access": ["resolution/test_lineage", "warehouse/test_revoked"],
-    "openlineage": ["resolution/test_openlineage"],
     "question_ctes": ["cli/test_every_surface"],
     "recorded_ctes": ["warehouse/test_revoked", "resolution/test_cases"],
     "support_on": ["warehouse/test_columns_seen", "resolution/test_lineage", "cli/test_every_surface"],
