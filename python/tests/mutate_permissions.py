@@ -138,8 +138,8 @@ def mutations() -> tuple[list[Mutation], list[str]]:
     return found, unknown
 
 
-def verdict(mutation: Mutation, copy: Path) -> str:
-    """What became of a mutation: killed, with the first test that fails, SURVIVED, or INVALID."""
+def verdict(mutation: Mutation, copy: Path) -> tuple[str, str]:
+    """What became of a mutation: killed, SURVIVED or INVALID; and the first test that fails, where it was killed."""
     path = copy / mutation.file
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: mutation.start] + mutation.after + text[mutation.end :], encoding="utf-8")
@@ -169,14 +169,14 @@ def verdict(mutation: Mutation, copy: Path) -> str:
             )
             # above 1 pytest ran no test, or not to its end
             if ran.returncode > 1 or re.search(r"(Parser|Binder|Catalog)(Exception|: | Error)", ran.stdout):
-                return "INVALID "
+                return "INVALID", ""
             if ran.returncode != 0:
                 failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", ran.stdout, re.MULTILINE)
                 by = failed[0].rpartition("/")[2] if failed else ran.stdout[-300:] + ran.stderr[-300:]
-                return f"killed   by {by}"
+                return "killed", by
     finally:
         path.write_text(text, encoding="utf-8")
-    return "SURVIVED"
+    return "SURVIVED", ""
 
 
 def main() -> int:
@@ -212,7 +212,7 @@ def main() -> int:
         def told(mutation: Mutation) -> bool:
             copy = copies.get()
             try:
-                became, _, by = verdict(mutation, copy).partition(" by ")
+                became, by = verdict(mutation, copy)
             finally:
                 copies.put(copy)
             print(f"{became:8} {mutation}{by and f'  by {by}'}", flush=True)

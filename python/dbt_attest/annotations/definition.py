@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date, datetime
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -112,7 +111,6 @@ _CONTENT = tuple(
     for field in Definition.__struct_fields__
     if field not in _NO_STATE and field not in _NO_CONTENT and field not in _EMPTY_SPEAKS
 )
-_content, _no_content = attrgetter(*_CONTENT), attrgetter(*_NO_CONTENT)
 
 
 def hashed(definition: Definition, declared: dict[str, list[str]], changes: dict[str, Any]) -> Definition:

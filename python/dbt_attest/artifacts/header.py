@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -89,6 +88,8 @@ def open_artifact(
     reader was written for; another one is read for what is known, with a finding. Raises InputError, one
     sentence, where the file is missing, broken or something else.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     expected = expectation(kind) + (f" or {or_kind}.json" if or_kind else "")
     content = read_bytes(path, expected, next_step)
     with ThreadPoolExecutor(1) as beside:

@@ -26,11 +26,7 @@ def assertion_rows(
         if document is None:
             yield definition, of_rules if definition.rules_taken else of_manifest
         else:
-            said_by = {
-                "asserted_at": max(manifest.generated_at, document.generated_at),
-                "artifact_id": document.artifact_id,
-                "package_name": manifest.project_name,
-            }
+            said_by = _of_document(document, manifest)
             yield definition, _with_rules(said_by, project_file) if definition.rules_taken else said_by
 
 
